@@ -158,7 +158,7 @@ def mended(monkeypatch):
     """Takes back what a breakage has done."""
     monkeypatch.setitem(ag.operators.overloads, print, ag.operators.overloads[print])
     owners = (breakages._JOIN, breakages._JOIN.Joiner, breakages._SIDES, breakages._PADDED)
-    owners += (breakages._OPERATORS, breakages._BACKEND, breakages._JOURNAL)
+    owners += (breakages._OPERATORS, breakages._CONDITIONALS, breakages._BACKEND, breakages._JOURNAL)
     kept = [(owner, dict(vars(owner))) for owner in owners]
     yield
     for owner, attributes in kept:

@@ -13,6 +13,7 @@ from autograph.runtime.code.code_names import OPERATORS, is_partial
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.state.variables import Variable
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import is_internal
 
 _NOTHING_WITHIN = frozenset({bool, int, float, complex, str, bytes, type(None), type(...), range, slice})
@@ -57,7 +58,7 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
     elif hasattr(type(value), "python_function"):  # a `Function`, whose programs hold what it has traced
         yield "", value.__wrapped__
         return
-    elif hasattr(type(value), "if_stmt"):  # what `ag__` is in converted code: it leads to all that has been converted
+    elif type(value) is type(LANGUAGE.operators):  # `ag__`: it leads to all that has been converted
         return
     if not str(type(value).__module__).startswith(("jax.", "jaxlib.", "numpy.")):
         yield from ((f".{name}", part) for name, part in attributes(value).items())

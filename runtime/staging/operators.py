@@ -15,7 +15,6 @@ from autograph.runtime.code.features import Feature, are_writes_at_run_time
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.orderings import Orderings
 from autograph.runtime.effects.raising import current
-from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.bounds import Bounds
@@ -55,7 +54,7 @@ from autograph.runtime.staging.statements.nones import Nones
 from autograph.runtime.staging.statements.rolling import Rolling
 
 
-class Operators(Conditionals, Loops, Items, Calls, Builtins):
+class Operators(Loops, Items, Calls, Builtins):
     """What ``ag__`` names in converted code, for one backend and one set of options.
 
     Attributes:
@@ -86,12 +85,17 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins):
         self.recursive = recursive
         self.converter: Any = None
         self.found_again: tuple[Callable[..., Operators], tuple[Any, ...]] | None = None
-        self.raising = raising = Raising(backend, trace, self.staged_if, self.call)
+        self.opaque = OpaqueCalls(trace, self._is_converted, lambda function: self.converter.writes_unseen(function))
+        conditionals = Conditionals(backend, trace, self.opaque, self.call, asked=lambda value: self.asked(value))
+        self.if_stmt, self.if_exp, self.staged_if = conditionals.if_stmt, conditionals.if_exp, conditionals.staged_if
+        self.and_, self.or_, self.not_ = conditionals.and_, conditionals.or_, conditionals.not_
+        self.truth, self.bound = conditionals.truth, conditionals.bound
+        self.assert_stmt, self.assert_all = conditionals.assert_stmt, conditionals.assert_all
+        self.raising = raising = conditionals.raising
         self.raised, self.exception, self.stopped = raising.raised, raising.exception, raising.stopped
         self.can_raise_later, self.raise_unless = raising.can_raise_later, raising.raise_unless
         self.text, self.text_now = raising.text, raising.text_now
         self.handlers, self.tried, self.finally_block = raising.handlers, raising.tried, raising.finally_block
-        self.opaque = OpaqueCalls(trace, self._is_converted, lambda function: self.converter.writes_unseen(function))
         self.constants = ConstantChoices(self.staged_if, self.call)
         self.recursion = Recursion(
             backend,

@@ -9,6 +9,7 @@ from typing import Any
 import autograph as ag
 
 _OPERATORS: Any = type(ag.operators)
+_CONDITIONALS: Any = type(ag.operators.if_stmt.__self__)  # type: ignore[attr-defined]
 _BACKEND: Any = type(ag.operators.backend)
 _JOURNAL: Any = type(ag.operators.journal)
 # The join of layouts, which no public name leads to: see `runtime/layouts/README.md`.
@@ -51,7 +52,12 @@ def _variable_not_carried() -> None:
 
 def _or_for_and() -> None:
     """``and`` returns what ``or`` would."""
-    _OPERATORS.and_ = _OPERATORS.or_
+    whole = _CONDITIONALS._logic
+
+    def logic(self: Any, value: Any, rest: Any, names: Any, is_test: bool, decided: bool) -> Any:
+        return whole(self, value, rest, names, is_test, True)
+
+    _CONDITIONALS._logic = logic
 
 
 def _branch_writes_stay() -> None:

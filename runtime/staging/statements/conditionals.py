@@ -19,7 +19,7 @@ from autograph.runtime.effects.raising import current, gathered
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.facts import Facts
-from autograph.runtime.heap.in_trace import InTrace
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.journal import ContentsPlace, Place, Region
 from autograph.runtime.heap.reach import CONTAINERS
 from autograph.runtime.layouts.join import Joiner
@@ -60,13 +60,26 @@ class Kept:
 class Conditionals(InTrace):
     """The operators for two-way choices, and for ``assert``.
 
-    Needs ``backend``, ``marks`` and ``journal`` from the object it is mixed into.
+    Args:
+      call: what to call in place of a function.
+      asked: of `Operations`.
+
+    Attributes: raising (raises where a condition is false, which is a choice).
     """
 
-    backend: Backend
-    asked: Callable[[Any], Any]
-    opaque: OpaqueCalls
-    raising: Raising
+    def __init__(
+        self,
+        backend: Backend,
+        trace: Callable[[], Trace],
+        opaque: OpaqueCalls,
+        call: Callable[[Any], Any],
+        asked: Callable[[Any], Any],
+    ) -> None:
+        super().__init__(trace)
+        self.backend = backend
+        self.opaque = opaque
+        self.asked = asked
+        self.raising = Raising(backend, trace, self.staged_if, call)
 
     def if_stmt(
         self, test: Any, body: Thunk, orelse: Thunk | None, names: Sequence[str], result: str | None = None
