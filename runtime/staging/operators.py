@@ -174,8 +174,7 @@ class Operators(Loops, Items, Calls, Builtins):
             trace,
             self.opaque,
             managers,
-            staged_if=self.staged_if,
-            raising=raising,
+            conditionals,
         )
         self.try_stmt, self.with_stmt, self.goes_on = attempts.try_stmt, attempts.with_stmt, attempts.goes_on
         self.manager = managers.manager
@@ -184,13 +183,8 @@ class Operators(Loops, Items, Calls, Builtins):
             backend,
             generators=self.generators,
             call=self.call,
-            raising=raising,
+            conditionals=conditionals,
             python_test=self.python_test,
-            truth=self.truth,
-            not_=self.not_,
-            if_exp=self.if_exp,
-            if_stmt=self.if_stmt,
-            or_=self.or_,
             is_none=self.is_none,
             for_stmt=self.for_stmt,
             new_list=self.new_list,
@@ -223,9 +217,8 @@ class Operators(Loops, Items, Calls, Builtins):
             self.generators,
             lambda function: self.converter.convert(function),
             self.call,
-            self.truth,
+            conditionals,
             builtin,
-            raising,
         )
         self.library = LibraryFunctions(
             backend,

@@ -17,9 +17,9 @@ import numpy as np
 from autograph.runtime.containers.iterables import StagedItems, StagedRange, can_stage
 from autograph.runtime.containers.iterators import Iterated
 from autograph.runtime.containers.traced_lists import is_traced_list
-from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.layouts.statement_variables import holds_traced
 from autograph.runtime.staging.builtins import generator_forms as forms
+from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
 
 # What calls the functions it is given, and is not written in Python.
@@ -47,7 +47,6 @@ class DerivedGenerators:
     Args:
       converted: what to call in place of a function that is to be converted.
       call: what to call in place of a function of the user's.
-      truth: of `Conditionals`.
       others: the overloads for other iterables.
     """
 
@@ -56,16 +55,14 @@ class DerivedGenerators:
         generators: Generators,
         converted: Callable[[Any], Callable[..., Any]],
         call: Callable[[Any], Any],
-        truth: Callable[[Any], Any],
+        conditionals: Conditionals,
         others: Mapping[Any, Callable[..., Any]],
-        raising: Raising,
     ) -> None:
         self.generators = generators
         self.converted = converted
         self.call = call
-        self.truth = truth
+        self.conditionals = conditionals
         self.others = others
-        self.raising = raising
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         """For each such function, one that takes a generator apart."""
@@ -180,7 +177,9 @@ class DerivedGenerators:
         if iterable is None:
             return None
         if function is not _NOTHING:
-            return self.converted(form)(self.truth if function is None else self.call(function), iterable, *args)
+            return self.converted(form)(
+                self.conditionals.truth if function is None else self.call(function), iterable, *args
+            )
         return self.converted(form)(iterable, *args)
 
     def _filtered(self, take: Callable[[Any], Any], function: Any, iterable: Any) -> Any:
@@ -254,7 +253,7 @@ class DerivedGenerators:
         start, stop, step = _slice_of(*bounds)
         for bound, least in ((start, 0), (stop, 0), (step, 1)):
             if is_traced(bound):
-                self.raising.raise_unless(bound >= least, ValueError(_BOUNDS))
+                self.conditionals.raising.raise_unless(bound >= least, ValueError(_BOUNDS))
         return self.converted(forms.sliced)(make or (lambda: iterable), start, stop, step)
 
     def _is_rows(self, iterable: Any) -> bool:
@@ -269,7 +268,9 @@ class DerivedGenerators:
             if given is None:
                 return self.others[plain](predicate, iterable)
             iterable = given
-            return self.converted(form)(self.truth if predicate is None else self.call(predicate), iterable)
+            return self.converted(form)(
+                self.conditionals.truth if predicate is None else self.call(predicate), iterable
+            )
 
         return derived
 

@@ -20,8 +20,8 @@ from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_lists import EmptyListError, TracedList
-from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.layouts.optional import Optional, held_in, present_in, used
+from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
 
 NUMBERS = (int, float, complex, np.ndarray, np.generic, jax.Array)
@@ -109,7 +109,6 @@ class Reductions:
     Args:
       call: what to call in place of a function.
       python_test: of `PythonTests`.
-      truth, not_, or_, if_exp, if_stmt: of `Conditionals`.
       is_none: of `Nones`.
       for_stmt: of `Loops`.
       new_list: of `Lists`.
@@ -122,30 +121,20 @@ class Reductions:
         backend: Backend,
         *,
         call: Callable[[Any], Any],
-        raising: Raising,
+        conditionals: Conditionals,
         python_test: Callable[[Any, str], Any],
-        truth: Callable[[Any], Any],
-        not_: Callable[[Any], Any],
-        if_exp: Callable[..., Any],
-        if_stmt: Callable[..., Any],
         is_none: Callable[[Any], Any],
         for_stmt: Callable[..., Any],
         new_list: Callable[[list[Any]], list[Any]],
-        or_: Callable[..., Any],
         in_list: Callable[[Any], Any],
         generators: Generators,
     ) -> None:
         self.backend = backend
         self.call = call
-        self.raising = raising
+        self.conditionals, self.raising = conditionals, conditionals.raising
         self.python_test = python_test
-        self.truth = truth
-        self.not_ = not_
-        self.if_exp = if_exp
-        self.if_stmt = if_stmt
         self.is_none = is_none
         self.for_stmt = for_stmt
-        self.or_ = or_
         self.in_list = in_list
         self.new_list = new_list
         self.generators = generators
@@ -245,7 +234,7 @@ class Reductions:
                 if condition is None:
                     if_body()
                 else:
-                    self.if_stmt(condition(*arguments), if_body, None, ("found",))
+                    self.conditionals.if_stmt(condition(*arguments), if_body, None, ("found",))
 
             def loop_test() -> Any:
                 assert go_on is not None
@@ -264,8 +253,8 @@ class Reductions:
 
     def decided(self, generator: Generator, function: Any) -> Any:
         """What ``any`` or ``all`` returns."""
-        go_on = self.not_ if function is builtins.any else self.truth
-        return self.folded(generator, function(()), lambda _, value: self.truth(value), go_on)
+        go_on = self.conditionals.not_ if function is builtins.any else self.conditionals.truth
+        return self.folded(generator, function(()), lambda _, value: self.conditionals.truth(value), go_on)
 
     def extreme(self, generator: Generator, function: Any, *default: Any) -> Any:
         """What ``max`` or ``min`` returns."""
@@ -308,7 +297,11 @@ class Reductions:
             if self.raising.can_raise_later(type(error)):
                 self.raising.raise_unless(present_in(best), error)
             return held_in(best)
-        return best if default[0] is None else self.if_exp(present_in(best), lambda: held_in(best), lambda: default[0])
+        return (
+            best
+            if default[0] is None
+            else self.conditionals.if_exp(present_in(best), lambda: held_in(best), lambda: default[0])
+        )
 
     def of_list(self, name: str, values: TracedList, key: Any = None, **default: Any) -> Any:
         """``sum``, ``max`` … of a list of traced length. ``default`` may hold their result for an empty one."""
@@ -325,7 +318,9 @@ class Reductions:
             self.raising.raise_unless(held.length > 0, error_of_empty(getattr(builtins, name)))
         if not held.kind.is_array:
             best = values.element(order_of(held, name == "max")[0])
-            return self.if_exp(held.length > 0, lambda: best, lambda: default["default"]) if default else best
+            return (
+                self.conditionals.if_exp(held.length > 0, lambda: best, lambda: default["default"]) if default else best
+            )
         rows = held.stacked()
         if rows.ndim != 1:
             raise TypeError(f"{name} of arrays that are not scalars; apply it to the stacked array")
@@ -353,12 +348,12 @@ class Reductions:
                 best, best_key = value, its_key
 
             is_first = self.is_none(best_key)
-            wins = self.or_(is_first, lambda: is_better(its_key, best_key, compare), is_test=True)
-            self.if_stmt(wins, keep, None, ("best", "best_key"))
+            wins = self.conditionals.or_(is_first, lambda: is_better(its_key, best_key, compare), is_test=True)
+            self.conditionals.if_stmt(wins, keep, None, ("best", "best_key"))
 
         if not default and self.raising.can_raise_later(ValueError):
             self.raising.raise_unless(values.contents().length > 0, error_of_empty(getattr(builtins, name)))
         self.for_stmt(values, body, ("best", "best_key"))
         if default:
-            return self.if_exp(self.is_none(best_key), lambda: default["default"], lambda: best)
+            return self.conditionals.if_exp(self.is_none(best_key), lambda: default["default"], lambda: best)
         return held_in(best) if type(best) is Optional else best

@@ -25,7 +25,7 @@ from autograph.backends.exceptions import RaiseSite
 from autograph.backends.selected import STAGING
 from autograph.runtime.effects.raise_sites import Site
 from autograph.runtime.effects.raising import chosen, current, remade
-from autograph.runtime.effects.staged_raises import BothRaise, Raising
+from autograph.runtime.effects.staged_raises import BothRaise
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.journal import WritesOfAttempt
@@ -34,6 +34,7 @@ from autograph.runtime.heap.places import Place
 from autograph.runtime.heap.reach import same
 from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, Variable, find_variables
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
+from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.managers import ContextManagers, ManagerMethods
 from autograph.runtime.tracing.concretization import asks_for_value
 from autograph.runtime.tracing.recording import LOCAL
@@ -159,7 +160,6 @@ class Attempts(InTrace):
     """The operators for ``try``, and for ``with``, which is one.
 
     Args:
-      staged_if: of `Conditionals`.
     """
 
     def __init__(
@@ -168,15 +168,13 @@ class Attempts(InTrace):
         trace: Callable[[], Trace],
         opaque: OpaqueCalls,
         managers: ContextManagers,
-        staged_if: Callable[..., Any],
-        raising: Raising,
+        conditionals: Conditionals,
     ) -> None:
         self._backend = backend
         super().__init__(trace)
         self._opaque = opaque
         self._managers = managers
-        self._staged_if = staged_if
-        self._raising = raising
+        self._staged_if, self._raising = conditionals.staged_if, conditionals.raising
 
     def _moment(self, variables: Sequence[Variable], writes: WritesOfAttempt, place: Any) -> Moment:
         return Moment(variables, writes, self.marks, place, self.journal.note_read)
