@@ -114,13 +114,13 @@ class Padded:
         """What `holding` returns, of a list that is asked only what it would hold."""
         if all(map(is_array_leaf, elements)) and len(set(map(STAGING.type_of, elements))) == 1:
             kind, _ = flatten_element(elements[0], is_array_leaf)
-            return cls(len(elements), [_stacked(elements)], kind, len(elements))
+            return cls(len(elements), [stacked(elements)], kind, len(elements))
         taken = [flatten_element(element, is_array_leaf) for element in elements]
         made = cls(0, [STAGING.room_of(0, STAGING.type_of(a)) for a in taken[0][1]], taken[0][0], 0)
         for kind, leaves in taken[1:]:
             made = made.joined(kind, types_of(leaves))
         columns = [made.as_held(kind, leaves) for kind, leaves in taken]
-        buffers = [jnp.stack([jnp.asarray(a) for a in column]) for column in zip(*columns, strict=True)]
+        buffers = [stacked(column) for column in zip(*columns, strict=True)]
         return cls(len(elements), buffers, made.kind, len(elements))
 
     @property
@@ -376,12 +376,13 @@ def types_of(leaves: Sequence[Any], lead: int = 0) -> list[LeafType]:
     return found
 
 
-def _stacked(arrays: Sequence[Any]) -> Any:
-    """Arrays of one type one after another: numbers of Python's as one constant."""
-    type = STAGING.type_of(arrays[0])
-    if type.weak_type and not any(isinstance(array, jax.Array) for array in arrays):
-        return STAGING.weak(jnp.asarray(np.asarray(arrays, type.dtype)))
-    return jnp.stack(list(map(jnp.asarray, arrays)))
+def stacked(leaves: Sequence[Any]) -> Any:
+    """Leaves of one shape one after another, of the type that all promote to: numbers of Python's as one constant."""
+    types = list(map(STAGING.type_of, leaves))
+    is_constant = types[0].weak_type and not any(isinstance(leaf, jax.Array) for leaf in leaves)
+    if is_constant and all(type == types[0] for type in types):
+        return STAGING.weak(jnp.asarray(np.asarray(leaves, types[0].dtype)))
+    return jnp.stack(list(map(jnp.asarray, leaves)))
 
 
 def _in_rooms(buffer: Any, lead: int, rooms: Sequence[int]) -> Any:

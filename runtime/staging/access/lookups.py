@@ -17,6 +17,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.element_kinds import are_alike
 from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.keyed_lists import KeyedList
+from autograph.runtime.containers.padded import stacked
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_gathers import gathered
 from autograph.runtime.containers.padded_rules import as_padded_array
@@ -192,7 +193,7 @@ class Lookups(InTrace):
         columns = list(zip(*leaves, strict=True))
         if not all(map(self._can_be_array, columns)):
             return self._chosen(target, key)
-        parts = [_column(column)[key] for column in columns]
+        parts = [stacked(column)[key] for column in columns]
         found = jax.tree.unflatten(structures[0], parts)
         for part in parts_of(found).values():
             self.journal.born(part)
@@ -310,10 +311,6 @@ def _is_table(items: tuple[Any, ...], least: int) -> bool:
     if len(rows) < len(items) or not all(type(row) is tuple and len(row) == len(rows[0]) for row in rows):
         return False
     return len(items) * len(rows[0]) > least and are_alike(itertools.chain(*rows))
-
-
-def _column(leaves: tuple[Any, ...]) -> Any:
-    return jnp.stack([jnp.asarray(leaf) for leaf in leaves])
 
 
 def _plain(key: Any) -> Any:
