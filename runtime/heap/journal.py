@@ -252,7 +252,7 @@ class Journal:
       selected: the places of aliases that writes outside of all regions, and of the trace of a `Function`, have let hold what a
         condition selects; each with what it held, and the error if it is of an object from outside.
       pending: by id, the containers outside the function that what is recorded writes when it runs.
-      loops: the loops whose bodies are being traced, outermost first.
+      loops: the `Settling` of each loop whose body is being traced, outermost first.
       reads: the identities of the lists whose length or elements the innermost loop's iteration has asked for.
       is_stepping: whether the ``__next__`` of a user's iterator runs for a loop in Python.
       cached: the cached properties that blocks of the program have computed.

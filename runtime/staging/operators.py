@@ -101,7 +101,7 @@ class Operators(Loops, Items, Calls, Builtins):
             backend,
             trace,
             is_converted=self._is_converted,
-            convert=lambda function: self.converter.convert(function),
+            convert=self._convert,
             raising=raising,
         )
         self.checked_bounds = Bounds(backend, raising)
@@ -128,6 +128,9 @@ class Operators(Loops, Items, Calls, Builtins):
         self.new_list, self.new_row, self.listed_rows = lists.new_list, lists.new_row, lists.listed_rows
         self.extended, self.repeated = lists.extended, lists.repeated
         self.unpacked, self.unzipped = lists.unpacked, lists.unzipped
+        self.keys = Keys(backend, trace, self)
+        self.new_set, self.set_of, self.set_of_list = self.keys.new_set, self.keys.set_of, self.keys.set_of_list
+        self.dict_of, self.dict_of_list = self.keys.dict_of, self.keys.dict_of_list
         self.absences = Absences(
             backend,
             trace,
@@ -138,8 +141,8 @@ class Operators(Loops, Items, Calls, Builtins):
             new_list=self.new_list,
             call=self.call,
             equals=self.equals,
-            merge_keyed=lambda *parts: self.keys.merged(*parts),
-            made_dict=lambda made: self.keys.made_dict(made),
+            merge_keyed=self.keys.merged,
+            made_dict=self.keys.made_dict,
         )
         self.merged, self.without_absences = self.absences.merged, self.absences.without_absences
         self.check_set, self.items_in = self.absences.check_set, self.absences.items_in
@@ -196,7 +199,7 @@ class Operators(Loops, Items, Calls, Builtins):
         self.writes = ReportedWrites(
             backend,
             trace,
-            convert=lambda function: self.converter.convert(function),
+            convert=self._convert,
             call=self.call,
             checks=self,
             get_attr=self.get_attr,
@@ -208,14 +211,11 @@ class Operators(Loops, Items, Calls, Builtins):
         self.transformed = Transformed(backend, trace, self._converted, self._is_converted)
         self.wrappers = Wrappers(backend, trace, self.call, self._is_converted)
         self.logs = Logs(trace, backend.is_traced)
-        self.keys = Keys(backend, trace, self)
-        self.new_set, self.set_of, self.set_of_list = self.keys.new_set, self.keys.set_of, self.keys.set_of_list
-        self.dict_of, self.dict_of_list = self.keys.dict_of, self.keys.dict_of_list
         builtin = self.make_overloads()
         self.bars = TqdmBars(backend, builtin[range])
         derived = DerivedGenerators(
             self.generators,
-            lambda function: self.converter.convert(function),
+            self._convert,
             self.call,
             conditionals,
             builtin,
@@ -223,7 +223,7 @@ class Operators(Loops, Items, Calls, Builtins):
         self.library = LibraryFunctions(
             backend,
             lambda function: self.converter.convert(function, bool(current().catches)),
-            lambda iterable: self.generators.source_of(iterable),
+            self.generators.source_of,
             raising,
         )
         overloads = [
@@ -253,6 +253,11 @@ class Operators(Loops, Items, Calls, Builtins):
     def __reduce__(self) -> Any:
         assert self.found_again is not None, "operators of no function that leaves the process"
         return self.found_again
+
+    def _convert(self, function: types.FunctionType) -> types.FunctionType:
+        """The converted form of a function."""
+        converted: types.FunctionType = self.converter.convert(function)
+        return converted
 
     def _is_converted(self, function: types.FunctionType) -> bool:
         """Whether a function is what a conversion has made."""
