@@ -266,7 +266,7 @@ class Converter:
         return made
 
     def _rewritten(
-        self, function: types.FunctionType, source: FunctionSource, stops: bool = False
+        self, function: types.FunctionType, source: FunctionSource, stops: bool
     ) -> tuple[FunctionNode, Output]:
         """The tree of the rewritten function, and what is known of its code."""
         # gast's translation copies, so the file's own tree stays as it was parsed.

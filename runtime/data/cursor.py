@@ -114,7 +114,7 @@ class Cursor:
         return self.operators.if_exp(test, found, otherwise)
 
 
-def pulled(cursor: Cursor, state: Any, goes_on: Any = True) -> Found:
+def pulled(cursor: Cursor, state: Any, goes_on: Any) -> Found:
     """Step until there is an element, or none any more. Without ``goes_on`` nothing is asked for, and it is the end."""
     if not cursor.skips:
         if goes_on is True:

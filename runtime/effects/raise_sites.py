@@ -110,7 +110,7 @@ def _concatenated(*parts: Any) -> str:
     return "".join(map(str, parts))
 
 
-def text_of_error(error: Any, made: Remade, show: Callable[[Any], str] = str) -> Any:
+def text_of_error(error: Any, made: Remade, show: Callable[[Any], str]) -> Any:
     """``show(error)``, which waits for the values that the exception is made of, if it is made of such."""
     return ErrorText(show, (made,)) if made.values else show(error)
 

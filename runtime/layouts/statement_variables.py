@@ -476,7 +476,7 @@ class Marks:
         self._marks: dict[int, tuple[weakref.ref[Any], Any, str]] = {}
         self._lost: OrderedDict[int, tuple[types.CellType, str]] = OrderedDict()
 
-    def lose(self, variable: Variable, reason: str, keep: bool = False) -> None:
+    def lose(self, variable: Variable, reason: str, keep: bool) -> None:
         """Unbind a variable that one path leaves unbound and whose value on the other has no placeholder.
 
         With ``keep`` it has that value for the reads that are sure to come from there; the others ask `reason_lost`.

@@ -72,7 +72,7 @@ class TraceLog:
       opens_sizes: whether it has ``reduce_retracing=True``.
     """
 
-    def __init__(self, name: str, opens_sizes: bool = False) -> None:
+    def __init__(self, name: str, opens_sizes: bool) -> None:
         self._name, self._opens_sizes = name, opens_sizes
         self._lock = threading.Lock()
         self._traces: deque[Trace] = deque(maxlen=_REMEMBERED)

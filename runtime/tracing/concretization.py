@@ -105,7 +105,7 @@ def asks_for_value(error: BaseException) -> bool:
 
 
 def refuse_concretization(
-    error: BaseException, is_converted: Callable[[types.CodeType], bool], method: str | None = None
+    error: BaseException, is_converted: Callable[[types.CodeType], bool], method: str | None
 ) -> None:
     """Say of an error about a traced value that had to be a Python value which line of the user's it is at, and what to do.
 

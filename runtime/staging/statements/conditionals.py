@@ -373,7 +373,7 @@ class Conditionals(InTrace):
         snapshot: Snapshot | EmptySnapshot,
         path: tuple[Any, bool],
         facts: Facts,
-        texts: Collection[Any] = (),
+        texts: Collection[Any],
     ) -> BranchEnd:
         entry = [variable.get() for variable in variables]
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]

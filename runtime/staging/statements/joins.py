@@ -67,7 +67,7 @@ class Side:
 RAISES = Side(NEVER, ())
 
 
-def side_of(value: Any, defined: Any, place: Any = None, known: Known | None = None) -> tuple[Maybe, list[Any]]:
+def side_of(value: Any, defined: Any, place: Any, known: Known | None = None) -> tuple[Maybe, list[Any]]:
     """The layout, not yet typed, and leaves of what a place, or a variable, holds where it is ``defined``.
 
     See `describe` for ``known``.

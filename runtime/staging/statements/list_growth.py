@@ -142,12 +142,12 @@ def _extent_before(entry: Any) -> Extent:
     return entry.extent if isinstance(entry, Padded) else exactly(len(entry))
 
 
-def lists_in(value: Any, closed: frozenset[int] = frozenset()) -> dict[Path, TracedList]:
+def lists_in(value: Any, closed: frozenset[int]) -> dict[Path, TracedList]:
     """The lists of a value that may come to have a traced length, by the way that leads to each (see `parts_of`)."""
     return {path: part for path, part in parts_of(value, closed).items() if isinstance(part, TracedList)}
 
 
-def contents_of_lists(value: Any, closed: frozenset[int] = frozenset()) -> dict[Path, Any]:
+def contents_of_lists(value: Any, closed: frozenset[int]) -> dict[Path, Any]:
     """What they hold."""
     return {path: part.contents() for path, part in lists_in(value, closed).items()}
 
