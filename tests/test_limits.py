@@ -677,17 +677,6 @@ def recursion():
     def grown(x):
         return x if x.sum() > 9 else grown(jnp.concatenate([x, x]))
 
-    def outside(x):
-        out = []
-
-        def walk(v):
-            if v > 1:
-                out.append(v)
-                walk(v / 2)
-
-        walk(x)
-        return out
-
     def to_an_argument(x, out):
         if x > 1:
             out[0] += x
@@ -695,11 +684,33 @@ def recursion():
         return out[0]
 
     refused(grown, jnp.ones(2))
-    refused(outside, X, words="'walk' calls itself")
     refused(lambda x: to_an_argument(x, [0.0]), X, words="'to_an_argument' calls itself")
 
 
-@claim("In a bare `jax.jit`, recursion")
+def halvings(x):
+    out = []
+
+    def walk(v):
+        if v > 1:
+            out.append(v)
+            walk(v / 2)
+
+    walk(x)
+    return out
+
+
+@claim("In a bare `jax.jit`, and in programs that print or call Python, recursion")
+def recursion_that_lengthens_a_list():
+    def prints(x):
+        print(x)
+        return halvings(x)
+
+    agrees(halvings, X)
+    refused(prints, X, words="'walk' calls itself")
+    refused_by_jit(halvings, X, words="'walk' calls itself")
+
+
+@claim("In a bare `jax.jit`, recursion with a stack")
 def recursion_by_jit():
     @ag.recursion_limit(10)
     def limited(n):

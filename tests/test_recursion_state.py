@@ -316,20 +316,6 @@ def test_writes_that_cannot_be_carried_are_refused():
         with pytest.raises(ag.StagingError, match="writes to a list or dict that it is given as an argument"):
             ag.function(function)(jnp.array(3))
 
-    def longer(n):
-        found = []
-
-        def add(i):
-            if i > 0:
-                found.append(i)
-                add(i - 1)
-
-        add(n)
-        return found
-
-    with pytest.raises(ag.StagingError, match="leaves found with different types"):
-        ag.function(longer)(jnp.array(3))
-
 
 def test_functions_that_call_each_other_and_share_variables():
     def shared(n):

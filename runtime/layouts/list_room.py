@@ -18,6 +18,7 @@ from autograph.runtime.errors import StagingError
 AT_FIRST = 64
 _GROWTH = 4  # each time is a compilation: where many elements are needed, few of them
 _REMEDY = "Make autograph.set_loop_options(maximum_length=…) the first statement of its body, or use an autograph.TensorArray(max_size=…)."
+_ARRAY = "Write to an array of the maximum length, and count the elements."
 _LIMIT = "Bound its depth: decorate it with autograph.recursion_limit(…)."
 
 
@@ -63,6 +64,30 @@ class Room:
                 f"{self.where}\n  {self.name!r} calls itself under a traced condition, and {why}.\n  {_LIMIT}"
             )
         return StagingError(*refuse_growth(self.where, self.name, why).args)
+
+
+@dataclass(frozen=True)
+class RoomInRecursion(Room):
+    """Room for a list that the calls of a recursive function lengthen.
+
+    Attributes: function (its name).
+    """
+
+    function: str = ""
+
+    def outgrown(self, capacity: Any) -> Exception:
+        return OutOfRoom(
+            f"{self.where}\n  {self.name!r} exceeds its capacity of {capacity} elements, and this program cannot be run again with "
+            f"a larger one.\n  {_ARRAY}",
+            self,
+            capacity,
+        )
+
+    def refused(self, why: str) -> StagingError:
+        return StagingError(
+            f"{self.where}\n  {self.function!r} calls itself under a traced condition and changes the length of {self.name!r}, and "
+            f"{why}.\n  {_ARRAY}"
+        )
 
 
 class OutOfRoom(StagingError):

@@ -93,7 +93,10 @@ class Activation:
       place: where its operations go, if it is traced by itself.
       regions, attempts: how many regions were open, and how many bodies of ``try`` statements traced, when it began.
       is_called: whether it has been called in itself.
+      note_writes: notes what it has written so far as state, which a call in it sees, even if it is put back after that.
     """
+
+    note_writes: Callable[[], None]
 
     def __init__(self, signature: Signature, known: Known | None, marker: Marker) -> None:
         self.signature = signature
@@ -111,6 +114,7 @@ class CallsUnderWay:
 
     Attributes:
       active: outermost first.
+      where: the user's line of the outermost.
       found: the functions that are known to call themselves, with what is known of them, as long as the outermost is traced.
       numbers: the functions whose Python numbers are to be traced, with these leaves.
       bodies: functions that are called by others that they call.
@@ -122,6 +126,7 @@ class CallsUnderWay:
 
     def __init__(self) -> None:
         self.active: list[Activation] = []
+        self.where = ""
         self.found: list[tuple[Signature, Known]] = []
         self.bodies: dict[Marker, FunctionBody] = {}
         self.numbers: list[tuple[Signature, set[int]]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from autograph.backends.selected import STAGING
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.journal import Place, Region
 from autograph.runtime.layouts.describe import describe, typed
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, leaves_of
@@ -27,7 +29,7 @@ from autograph.runtime.staging.calls.calls_under_way import (
     TraceOfCalls,
     containers_in,
 )
-from autograph.runtime.staging.policy.recursive_code import cells_of
+from autograph.runtime.staging.policy.recursive_code import cells_around, cells_of
 
 _PASSES = 8
 
@@ -117,6 +119,10 @@ class FunctionTraces(InTraceOfCalls):
         own: list[bool] = []
         active.regions = len(self.journal.regions)
 
+        def note_writes() -> None:
+            written.extend(self._written_so_far(region, call.function))
+            cells.extend(self._rebound(call, snapshot))
+
         def run(*operands: Any) -> list[Any]:
             active.place = STAGING.place()
             pending = iter(operands)
@@ -124,7 +130,8 @@ class FunctionTraces(InTraceOfCalls):
                 leaf if type is None else next(pending)
                 for leaf, type in zip(call.leaves, active.signature.types, strict=True)
             ]
-            known.state.settle(list(pending))
+            known.state.begin(list(pending))
+            active.note_writes = note_writes
             args, kwargs = call.arguments(leaves)
             given = {id(part) for part in call.containers()}
             copies = {id(part) for part in containers_in((*args, *kwargs.values()))} - given
@@ -141,8 +148,7 @@ class FunctionTraces(InTraceOfCalls):
                     raise
                 raising.record_raise(error, region)
             state = known.state.values()
-            rebound = set(map(id, snapshot.rebound()))
-            cells.extend(CellVariable(name, cell) for name, cell in cells_of(call.function) if id(cell) in rebound)
+            cells.extend(self._rebound(call, snapshot))
             places = region.written()
             if any(id(getattr(place, "owner", None)) in copies for place in places):
                 own.append(True)
@@ -159,6 +165,7 @@ class FunctionTraces(InTraceOfCalls):
             with self.calls.under_way(active):
                 traced = self._backend.trace(run, types)
         finally:
+            known.state.end()
             raising.identities.leave(identities)
             snapshot.restore()
             roots = (call.function, *snapshot.functions, *snapshot.reachable(), *call.containers())
@@ -172,6 +179,34 @@ class FunctionTraces(InTraceOfCalls):
                 known.state.add(place)
             known.state.add_refs([ref for ref, is_written in STAGING.stand_ins(traced.program) if is_written])
         return traced, layouts[0] if layouts else None
+
+    def _rebound(self, call: Call, snapshot: Snapshot) -> list[CellVariable]:
+        """The variables around the function that hold something else now than when the call began."""
+        rebound = set(map(id, snapshot.rebound()))
+        return [CellVariable(name, cell) for name, cell in cells_of(call.function) if id(cell) in rebound]
+
+    def _written_so_far(self, region: Region, function: types.FunctionType) -> list[Any]:
+        """The keys of what the call, whose region this is, and the blocks in it have written, if only until they put it back."""
+        regions = self.journal.regions
+        inside = regions[next(k for k, each in enumerate(regions) if each is region) :]
+        found: list[tuple[Any, Any]] = [
+            (place, each.before[place.key][1]) for each in inside for place in each.written()
+        ]
+        for loop in self.journal.loops:
+            if any(loop.carry.region is each for each in inside):
+                carried = (each for each in loop.carry.carried if id(each.variable) in loop.carry.found)
+                found += [(each.variable, each.entry) for each in carried]
+        around = cells_around(function)
+        lasting = [
+            (place, held)
+            for place, held in found
+            if isinstance(place, Place)
+            and not any(each.made_by(getattr(place, "owner", None)) for each in inside)
+            and (not isinstance(place, CellVariable) or id(place.cell) in around)
+        ]
+        for place, held in lasting:
+            region.note(place, held)
+        return [place.key for place, _ in lasting]
 
     def _note_shared(self, result: Any, before: set[int], active: Activation) -> None:
         """Note whether a result is, or holds, what was there before the call: it would be a copy."""

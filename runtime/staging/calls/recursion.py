@@ -160,6 +160,7 @@ class Recursion(InTraceOfCalls):
 
     def _outermost(self, call: Call, given: Signature) -> Any:
         calls = self.calls
+        calls.where = user_location()
         try:
             while True:
                 signature = self._with_numbers(given)
@@ -195,7 +196,7 @@ class Recursion(InTraceOfCalls):
             raise error if other._is_endless else other from None
 
     def _unknown(self, call: Call) -> Known:
-        return Known(CarriedState(self.backend, self.journal, call.function.__name__))
+        return Known(CarriedState(self.backend, self.journal, call.function.__name__, self.calls.where))
 
     def _signature(self, call: Call) -> Signature:
         found = [self.backend.type_of(leaf) if self.backend.is_array(leaf) else None for leaf in call.leaves]
@@ -206,15 +207,14 @@ class Recursion(InTraceOfCalls):
 
     def _with_numbers(self, signature: Signature) -> Signature:
         """The signature where the Python numbers are arrays that are to be traced."""
-        numbers = next((found for other, found in self.calls.numbers if other.is_same(signature)), None)
-        if numbers is None:
-            return signature
-        made = [
-            self.backend.type_of(static) if k in numbers and type is None else type
-            for k, (type, static) in enumerate(zip(signature.types, signature.statics, strict=True))
-        ]
-        statics = [None if type is not None else static for type, static in zip(made, signature.statics, strict=True)]
-        return Signature(signature.function, signature.treedef, tuple(made), tuple(statics))
+        while numbers := next((found for other, found in self.calls.numbers if other.is_same(signature)), None):
+            made = [
+                self.backend.type_of(static) if k in numbers and type is None else type
+                for k, (type, static) in enumerate(zip(signature.types, signature.statics, strict=True))
+            ]
+            statics = [None if type else static for type, static in zip(made, signature.statics, strict=True)]
+            signature = Signature(signature.function, signature.treedef, tuple(made), tuple(statics))
+        return signature
 
     def _trace_numbers(self, first: Signature, last: Signature) -> None:
         """Trace the Python numbers that each call changes, instead of following call after call."""
@@ -258,6 +258,7 @@ class Recursion(InTraceOfCalls):
         active.is_called = True
         if known.layout is None:
             self._raising.end_block()
+        active.note_writes()
         operands = self._operands(active.signature, known, call.leaves)
         if known.state.is_changed:
             self._raising.end_block()

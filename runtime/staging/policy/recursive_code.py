@@ -201,3 +201,17 @@ def is_internal_class(kind: type) -> bool:
 
 def cells_of(function: types.FunctionType) -> Iterator[tuple[str, types.CellType]]:
     return zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+
+
+def cells_around(function: types.FunctionType) -> set[int]:
+    """The identities of the variables around a function, and around the functions that these hold."""
+    found: set[int] = set()
+    pending = [function]
+    while pending:
+        for _, cell in cells_of(pending.pop()):
+            if id(cell) not in found:
+                found.add(id(cell))
+                with contextlib.suppress(ValueError):  # it holds nothing yet
+                    held = function_in(cell.cell_contents)
+                    pending += [] if held is None else [held]
+    return found

@@ -1,0 +1,215 @@
+"""Functions that call themselves and lengthen lists, dicts, sets and deques of outside, or write and put back."""
+
+from __future__ import annotations
+
+import collections
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+from tests.agreement import agrees_when_compiled
+
+
+def a_list_that_grows(n):
+    moves = []
+
+    def move(disks, source, target, spare):
+        if disks > 0:
+            move(disks - 1, source, spare, target)
+            moves.append((source, target))
+            move(disks - 1, spare, target, source)
+
+    move(n, 0, 1, 2)
+    moves.append((n, n))
+    return moves
+
+
+def a_stack_and_a_list_of_its_contents(n):
+    found, chosen = [], []
+
+    def choose(start):
+        if len(chosen) == 2:
+            found.append(list(chosen))
+            return
+        for k in range(start, n):
+            chosen.append(k)
+            choose(k + 1)
+            chosen.pop()
+
+    choose(0)
+    return found
+
+
+def a_list_of_numbers_that_become_floats(n):
+    halves = [0]
+
+    def halve(i):
+        if i > 0:
+            halves.append(i / 2)
+            halve(i - 1)
+            halves.append(-i)
+
+    halve(n)
+    return halves
+
+
+def a_memo_that_is_empty_at_first(n):
+    memo = {}
+
+    def fibonacci(i):
+        if i in memo:
+            return memo[i]
+        if i < 2:
+            return i
+        memo[i] = fibonacci(i - 1) + fibonacci(i - 2)
+        return memo[i]
+
+    return fibonacci(3 * n), len(memo)
+
+
+def a_deque_a_counter_and_a_set(n):
+    line, count, seen = collections.deque(), collections.Counter(), set()
+
+    def visit(i):
+        count[i] += 1
+        if i > 0 and i not in seen:
+            seen.add(i)
+            line.appendleft(i)
+            visit(i - 1)
+            visit(i - 2)
+            line.append(-i)
+
+    visit(n)
+    return list(line), dict(count), sorted(seen)
+
+
+def lists_of_two_functions(n):
+    log, odd_ones = [], []
+
+    def even(i):
+        log.append(i)
+        return True if i == 0 else odd(i - 1)
+
+    def odd(i):
+        odd_ones.append(i)
+        return False if i == 0 else even(i - 1)
+
+    return even(n), log, odd_ones
+
+
+def a_list_in_a_loop_around_it(n):
+    found = []
+
+    def down(i):
+        if i > 0:
+            down(i - 1)
+            found.append(i)
+
+    for k in range(n):
+        down(k)
+        found.append(-1)
+    return found
+
+
+class Queens:
+    def __init__(self, size):
+        self.size = size
+        self.columns = []
+        self.depth = self.deepest = self.solutions = 0
+
+    def solve(self, row):
+        if row == self.size:
+            self.solutions += 1
+            return
+        self.depth += 1
+        self.deepest = max(self.deepest, self.depth)
+        for column in range(self.size):
+            if all(column != other and abs(column - other) != row - k for k, other in enumerate(self.columns)):
+                self.columns.append(column)
+                self.solve(row + 1)
+                self.columns.pop()
+        self.depth -= 1
+
+
+def what_each_call_puts_back(n):
+    queens = Queens(n)
+    queens.solve(0)
+    return queens.solutions, queens.deepest, queens.depth, queens.columns
+
+
+def what_helpers_put_back(n):
+    depth, deepest = 0, 0
+
+    def enter():
+        nonlocal depth, deepest
+        depth += 1
+        deepest = max(deepest, depth)
+
+    def leave():
+        nonlocal depth
+        depth -= 1
+
+    def down(i):
+        if i > 0:
+            enter()
+            down(i - 1)
+            leave()
+
+    down(n)
+    return deepest, depth
+
+
+def numbers_that_change_one_after_the_other(n):
+    words = []
+
+    def word(bits, opened, closed):
+        if closed == n:
+            words.append(bits)
+            return
+        if opened < n:
+            word(2 * bits + 1, opened + 1, closed)
+        if closed < opened:
+            word(2 * bits, opened, closed + 1)
+
+    word(0, 0, 0)
+    return words
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        a_list_that_grows,
+        a_stack_and_a_list_of_its_contents,
+        a_list_of_numbers_that_become_floats,
+        a_memo_that_is_empty_at_first,
+        a_deque_a_counter_and_a_set,
+        lists_of_two_functions,
+        a_list_in_a_loop_around_it,
+        what_each_call_puts_back,
+        what_helpers_put_back,
+        numbers_that_change_one_after_the_other,
+    ],
+    ids=lambda function: function.__name__,
+)
+def test_like_plain_python(function):
+    agrees_when_compiled(function, *((np.int32(n),) for n in (5, 2, 0)))
+
+
+def test_a_list_that_grows_runs_again_with_more_room():
+    moves = ag.function(a_list_that_grows)
+    assert [len(moves(jnp.array(n))) for n in (3, 7)] == [8, 128]
+    with pytest.raises(
+        ag.StagingError, match="changes the length of 'moves', and only an autograph.function can be run again"
+    ):
+        jax.jit(ag.convert(a_list_that_grows))(jnp.array(3))
+
+    def prints(n):
+        found = a_list_that_grows(n)
+        print(n)
+        return found
+
+    with pytest.raises(ag.StagingError, match="'move' calls itself .* of 'moves', and the program prints"):
+        ag.function(prints)(jnp.array(3))
