@@ -62,3 +62,19 @@ def test_none_asked_for_its_value_raises_at_run_time():
     assert int(found(X, jnp.float32(4.0))) == 1
     with pytest.raises(TypeError):
         found(X, jnp.float32(10.0))
+
+
+def test_names_of_attributes_are_those_of_the_objects_that_it_may_hold():
+    class Node:
+        def __init__(self, value, present, rest):
+            self.value, self.present, self.rest = value, present, rest
+
+    def total(limit):
+        node = Node(1, 2, Node(3, 4, Node(5, 6, Node(7, 8, None))))
+        found = 0
+        while node is not None and found < limit:
+            found += node.value * node.present
+            node = node.rest
+        return found
+
+    assert [int(ag.function(total)(jnp.array(limit))) for limit in (1, 40, 1000)] == [2, 44, 100]

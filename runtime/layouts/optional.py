@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.one_of import OneOf, candidates_of
 from autograph.runtime.layouts.perhaps import Perhaps, read
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.recording import LOCAL
@@ -56,7 +57,8 @@ class Optional:
     def __getattribute__(self, name: str) -> Any:
         if name in _SHARED:  # as the names of attributes of the user's objects may be
             held = object.__getattribute__(self, "_held")
-            if is_plain_object(held) and hasattr(held, name):
+            candidates = candidates_of(held) if type(held) is OneOf else (held,)
+            if any(is_plain_object(each) and hasattr(each, name) for each in candidates):
                 return getattr(used(self), name)
         return object.__getattribute__(self, name)
 
