@@ -131,6 +131,53 @@ def carries():
     agrees(becomes, jnp.ones((2, 3)))
 
 
+class Node:
+    def __init__(self, value, rest):
+        self.value, self.rest = value, rest
+
+
+@claim("Objects that refer to each other")
+def linked_objects():
+    def total(limit):
+        node, found = Node(1.0, Node(2.0, Node(3.0, None))), 0.0
+        while node is not None and found < limit:
+            found += node.value
+            node = node.rest
+        return found
+
+    def lengthens(x):
+        head = None
+        while x > 1:
+            head = Node(x, head)
+            x = x / 2
+        return head.value
+
+    def inserts(x):
+        head = node = Node(1.0, Node(4.0, None))
+        while node.rest is not None and node.rest.value < x:
+            node = node.rest
+        node.rest = Node(x, node.rest)
+        values = []
+        while head is not None:
+            values.append(head.value)
+            head = head.rest
+        return values
+
+    def by_indices(x):
+        values, rest, node = [1.0, 4.0], [1, -1], 0
+        while rest[node] >= 0 and values[rest[node]] < x:
+            node = rest[node]
+        values.append(x)
+        rest.append(rest[node])
+        rest[node] = 2
+        return values, rest
+
+    agrees(total, X)
+    agrees(by_indices, X)
+    refused(lengthens, X, words="reach no fixed point")
+    refused(inserts, X, words="that a traced condition selected")
+
+
 @claim("Only the first dimension of an array")
 def dimensions():
     refused(lambda x: x[:, x[0] > 0], jnp.ones((2, 2)))
