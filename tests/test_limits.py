@@ -724,14 +724,17 @@ def recursion():
     def grown(x):
         return x if x.sum() > 9 else grown(jnp.concatenate([x, x]))
 
-    def to_an_argument(x, out):
+    def to_an_argument(x, out=None):
+        if out is None:
+            out = [0.0]
         if x > 1:
             out[0] += x
             to_an_argument(x / 2, out)
         return out[0]
 
     refused(grown, jnp.ones(2))
-    refused(lambda x: to_an_argument(x, [0.0]), X, words="'to_an_argument' calls itself")
+    agrees(lambda x: to_an_argument(x, [0.0]), X)
+    refused(lambda x: to_an_argument(x), X, words="'to_an_argument' calls itself")
 
 
 def halvings(x):

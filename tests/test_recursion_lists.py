@@ -162,6 +162,30 @@ def what_helpers_put_back(n):
     return deepest, depth
 
 
+def an_argument_that_is_passed_on(n):
+    def move(disks, source, target, spare, moves):
+        if disks > 0:
+            move(disks - 1, source, spare, target, moves)
+            moves.append((source, target))
+            move(disks - 1, spare, target, source, moves=moves)
+
+    moves = [(0, 0)]
+    move(n, 0, 1, 2, moves)
+    return moves
+
+
+def a_memo_that_is_passed_on(n):
+    def fibonacci(i, memo):
+        if i in memo:
+            return memo[i]
+        if i < 2:
+            return i
+        memo[i] = fibonacci(i - 1, memo) + fibonacci(i - 2, memo)
+        return memo[i]
+
+    return fibonacci(2 * n, {})
+
+
 def numbers_that_change_one_after_the_other(n):
     words = []
 
@@ -190,6 +214,8 @@ def numbers_that_change_one_after_the_other(n):
         a_list_in_a_loop_around_it,
         what_each_call_puts_back,
         what_helpers_put_back,
+        an_argument_that_is_passed_on,
+        a_memo_that_is_passed_on,
         numbers_that_change_one_after_the_other,
     ],
     ids=lambda function: function.__name__,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.effects.raising import current
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.kinds import Array, Layout, leaves_of
-from autograph.runtime.layouts.statement_variables import flatten
+from autograph.runtime.layouts.statement_variables import flatten, is_mutable_container
 from autograph.runtime.staging.calls.recursive_state import CarriedState
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
@@ -118,6 +118,7 @@ class CallsUnderWay:
       found: the functions that are known to call themselves, with what is known of them, as long as the outermost is traced.
       numbers: the functions whose Python numbers are to be traced, with these leaves.
       bodies: functions that are called by others that they call.
+      shared: the containers among the outermost call's arguments that calls are given as they are, by identity.
       followed: how many calls in the outermost have been followed.
       follows_all: whether all calls are followed, whatever comes of it.
       is_settled: whether it has been found of all which call themselves.
@@ -130,6 +131,7 @@ class CallsUnderWay:
         self.found: list[tuple[Signature, Known]] = []
         self.bodies: dict[Marker, FunctionBody] = {}
         self.numbers: list[tuple[Signature, set[int]]] = []
+        self.shared: dict[int, Any] = {}
         self.followed = 0
         self.follows_all = False
         self.is_settled = False
@@ -141,11 +143,16 @@ class CallsUnderWay:
         self.bodies.clear()
         self.followed = 0
 
-    def end(self) -> None:
-        """Keep nothing: the outermost call has come to an end."""
+    def forget(self) -> None:
+        """Keep nothing that has been found."""
         self.start_again()
         self.found.clear()
         self.numbers.clear()
+        self.shared = {}
+
+    def end(self) -> None:
+        """Keep nothing: the outermost call has come to an end."""
+        self.forget()
         self.kept.clear()
         self.follows_all = self.is_settled = False
 
@@ -185,16 +192,40 @@ class InTraceOfCalls(InTrace):
         return self._trace_of_calls().calls
 
 
-class Call:
-    """A call that is to be made, perhaps on other arrays."""
+class _ByReference:
+    """Represents a container that is one leaf while arguments are flattened."""
 
-    def __init__(self, function: types.FunctionType, run: Any, bound: Any, args: Any, kwargs: Any) -> None:
+    def __init__(self, part: Any) -> None:
+        self.part = part
+
+
+class Call:
+    """A call that is to be made, perhaps on other arrays.
+
+    ``shared`` are the containers, by identity, that are passed as they are: calls that are given one of them write to the same.
+    """
+
+    def __init__(
+        self, function: types.FunctionType, run: Any, bound: Any, args: Any, kwargs: Any, shared: Mapping[int, Any]
+    ) -> None:
         self.function = function
         self._run, self._bound = run, bound
         self._args, self._kwargs = args, kwargs
         given = (*bound, *args)
-        self.leaves, self._structure = flatten(((*given, *_defaults(function, given, kwargs)), kwargs))
+        every = [*given, *_defaults(function, given, kwargs)]
+        flat = [_ByReference(part) if id(part) in shared else part for part in every]
+        named = {name: _ByReference(part) if id(part) in shared else part for name, part in kwargs.items()}
+        leaves, self._structure = flatten((tuple(flat), named))
+        self.leaves = [leaf.part if isinstance(leaf, _ByReference) else leaf for leaf in leaves]
         self.treedef = self._structure.treedef
+
+    def sharing(self, shared: Mapping[int, Any]) -> Call:
+        """The same call with these containers passed as they are."""
+        return Call(self.function, self._run, self._bound, self._args, self._kwargs, shared)
+
+    def mutable_arguments(self) -> dict[int, Any]:
+        """The lists, dicts and others that are arguments, by identity."""
+        return {id(part): part for part in (*self._args, *self._kwargs.values()) if is_mutable_container(part)}
 
     def follow(self) -> Any:
         """What the function returns for the very arguments."""

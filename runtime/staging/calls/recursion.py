@@ -97,7 +97,7 @@ class Recursion(InTraceOfCalls):
 
         @functools.wraps(found, updated=())  # libraries ask for its signature
         def call(*args: Any, **kwargs: Any) -> Any:
-            return self._call(Call(function, found, bound, args, kwargs))
+            return self._call(Call(function, found, bound, args, kwargs, self.calls.shared))
 
         call.__autograph_recursion__ = True  # type: ignore[attr-defined]
         return call
@@ -178,7 +178,13 @@ class Recursion(InTraceOfCalls):
                         raise
                     failed = error
                 # After the handler: an exception of the program is none of this one's.
-                return self._all_followed(call, failed)
+                shared = {} if calls.shared else call.mutable_arguments()
+                if not shared:
+                    return self._all_followed(call, failed)
+                calls.forget()
+                calls.shared = shared  # which calls write to, or whose lengths differ between them
+                call = call.sharing(shared)
+                given = self._signature(call)
         finally:
             calls.end()
 

@@ -199,7 +199,7 @@ class CarriedState:
         """Refuse a write to an argument."""
         raise StagingError(
             f"{where}\n  {self._name!r} calls itself under a traced condition, and writes to a list or dict that it is given as an "
-            "argument.\n  Return the new value, or let a variable around the function, or an object, hold the list."
+            "argument.\n  Make the list before the first call, which all calls pass on, or let a variable around the function hold it."
         )
 
     def _held(self, place: Place) -> Any:
