@@ -44,6 +44,20 @@ def test_message_with_a_traced_value():
     assert f(jnp.array([1.0, 5.0]), jnp.array(0)).tolist() == [1.0, 5.0]
 
 
+@pytest.mark.parametrize("kind", [TypeError, AttributeError])
+def test_errors_of_python_with_a_message_of_a_traced_value(kind):
+    """As against those that Python raises about a tracer."""
+
+    @ag.function
+    def f(n):
+        if n > 2:
+            raise kind(f"takes 2 but {n} were given")
+        return n
+
+    with pytest.raises(kind, match="^takes 2 but 3 were given$"):
+        f(jnp.array(3))
+
+
 def test_first_of_several_in_a_loop():
     @ag.function
     def f(xs):

@@ -282,10 +282,11 @@ class Raising(InTrace):
         if (again := remade(error)) is not None:
             return leave(1, [again.values], [again.site], tries)
         made, current().recipe = current().recipe, None
-        recipe = made[1] if made is not None and made[0] is error else Recipe.of(error)
+        is_of_program = made is not None and made[0] is error
+        recipe = made[1] if made is not None and is_of_program else Recipe.of(error)
         if isinstance(error, _ABSENT_WHILE_TRACING):
             recipe.kind = next(kind for kind in (IndexError, KeyError, ValueError) if isinstance(error, kind))
-        if (said := of_arrays(error)) is not None:
+        if not is_of_program and (said := of_arrays(error)) is not None:
             recipe = Recipe.of((AttributeError if isinstance(error, AttributeError) else TypeError)(said))
         values = Site.values(recipe.content)
         related = [remade(error.__cause__), remade(error.__context__)]
