@@ -222,6 +222,53 @@ def columns(n):
     return numbers, sum(halves), kinds, len(numbers)
 
 
+def columns_of_one_kind(n):
+    rows = [[i, i + 1, i * i] for i in range(n - 3)]
+    total = 0
+    for column in zip(*rows):
+        total += max(column)
+    sums = [sum(column) for column in zip(*rows)]
+    return list(map(list, zip(*rows))), list(zip(*rows)), len(list(zip(*rows))), sums, total
+
+
+def mapped(n):
+    xs = list(range(n))
+    return list(map(max, xs, xs[::-1])), list(map(sum, zip(xs, xs[1:]))), sum(map(abs, range(-n, 0)))
+
+
+def difference(a, b, *, scale=1):
+    return (a - b) * scale
+
+
+def average(first, *rest):
+    """The mean of some numbers."""
+    return (first + sum(rest)) / (1 + len(rest))
+
+
+def logged(f):
+    def call(*args, **kwargs):
+        return f(*args, **kwargs), len(args)
+
+    return call
+
+
+class Point:
+    def __init__(self, x, y, z):
+        self.x, self.y, self.z = x, y, z
+
+    def moved(self, *by):
+        return [self.x + each for each in by]
+
+
+def as_arguments(n):
+    xs = [i * i for i in range(n)]
+    two, three = xs[-2:], xs[-3:]
+    point = Point(*three)
+    found = difference(*two), difference(*two, scale=2), difference(*xs[-1:], b=1), (lambda a, b: a - b)(*two)
+    means = average(*xs), average(1, 2, *xs), average(1, *xs, *two), logged(average)(*two), logged(difference)(*two)
+    return found, means, max(*xs), min(3, *xs, key=abs), (point.y, point.z), point.moved(*two), point.moved(*xs, 1)
+
+
 def joined_texts(n):
     xs = list(range(n))
     words = ["even" if x % 2 == 0 else "odd" for x in xs]
@@ -232,5 +279,6 @@ PROGRAMS = [
     sieve, ways_to_pay, distances, grid, rows_of_other_lengths, made_in_each_iteration, two_names_for_one, none_at_all,
     other_elements, numbers_in_a_list, swapped, union_find, iterated_in_every_way, chunks, with_stars, prepended,
     extended_in_a_loop, best_so_far, window, stars_from_left_to_right, rest_that_grows, rest_of_what_is_no_list, too_few,
-    unpacked_into_as_many, tuples_of_its_items, columns, joined_texts,
+    unpacked_into_as_many, tuples_of_its_items, columns, columns_of_one_kind, mapped, as_arguments,
+    joined_texts,
 ]  # fmt: skip

@@ -337,10 +337,27 @@ def number_of_items():
     with pytest.raises(ValueError, match="too many values"):
         ag.function(unpacked)(jnp.array(3))
 
-    def columns(n):
-        return [sum(column) for column in zip(*[(i, i) for i in range(n)])]
+    def difference(a, b, *more):
+        return a - b + sum(more)
 
-    for needs in (lambda n: max(*items(n)), lambda n: {tuple(items(n)): 1}, columns):
+    def arguments(n):
+        return max(*items(n)), difference(*items(n)), list(zip(*[(i, i) for i in range(n)]))
+
+    assert plain(ag.function(arguments)(jnp.array(2))) == (1, -1, [(0, 1), (0, 1)])
+
+    def with_default(a, b=1):
+        return a + b
+
+    def columns(n):
+        return list(zip(*[(i, "a" if i > 0 else "b") for i in range(n)]))
+
+    for needs in (
+        lambda n: complex(*items(n)),
+        lambda n: with_default(*items(n)),
+        lambda n: (lambda *args: args)(*items(n)),
+        lambda n: {tuple(items(n)): 1},
+        columns,
+    ):
         refused(needs, jnp.array(2))
     with pytest.raises(ag.StagingError, match="cannot raise ValueError"):
         jax.jit(ag.convert(first_two))(jnp.array([1.0, 2.0, -3.0]))

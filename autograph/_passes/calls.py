@@ -7,7 +7,7 @@ import builtins
 import gast
 
 from autograph._analysis.scopes import parameter_names
-from autograph._passes.nodes import Context, Rewriter, load, names_tuple, placed
+from autograph._passes.nodes import Context, Rewriter, after_declarations, assign, constant, load, names_tuple, placed
 
 _WRITING_METHODS = frozenset(
     [
@@ -53,6 +53,16 @@ class LowerCalls(Rewriter):
     def f(g, x):
         with ag__.manager(ag__.call(g)(x)) as y:
             return ag__.call(y.total)(x, *y)
+
+    What is unpacked into arguments (`LowerUnpacking`) may be a list of traced length, and so may ``*args`` be:
+
+    >>> print(rewritten(LowerCalls, '''
+    ... def f(g, *args):
+    ...     return g(*ag__.arguments(args))
+    ... '''))
+    def f(g, *args):
+        args = ag__.gathered(args)
+        return ag__.call_unpacking(g)(*ag__.arguments(args))
     """
 
     applies_to: frozenset[type] | None = None
@@ -78,8 +88,17 @@ class LowerCalls(Rewriter):
         node.args.kw_defaults = [d if d is None else self.visit(d) for d in node.args.kw_defaults]
         if not generated:
             self.first_parameters.pop()
+            self._gather(node)
         self.is_moved = outer
         return node
+
+    def _gather(self, node: gast.AST) -> None:
+        """Have an operator make the value of the parameter ``*args``: a list of traced length may be unpacked into it."""
+        if node.args.vararg is not None:
+            name = node.args.vararg.id
+            gather = assign(name, self.context.call("gathered", load(name)))
+            place = after_declarations(node)
+            node.body.insert(place, placed(gather, node.body[min(place, len(node.body) - 1)]))
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
@@ -114,16 +133,25 @@ class LowerCalls(Rewriter):
         # Of `pow`, only the form with a modulus means anything else where values are traced.
         plain = self.context.is_plain_call(node.func) and not (_is_named(node.func, "pow") and len(node.args) > 2)
         plain = plain and not (_is_named(node.func, "abs") and "__abs__" in self.context.special_methods)
-        plain = plain and not _may_take_traced_length(node)
+        unpacks = any(isinstance(each, gast.Starred) and self._is_arguments(each.value) for each in node.args)
+        plain = plain and not (unpacks or _may_take_traced_length(node))
         self.generic_visit(node)
         if getattr(node.func, "id", _name_of(node.func)) in _LEAVING:
             node.args = [
                 placed(self.context.call("temporary", each), each) if _is_call_of(each) else each for each in node.args
             ]
         if not plain:
-            operator = "call_outside" if self._writes_outside(node.func) else "call"
-            node.func = placed(self.context.call(operator, node.func), node.func)
+            is_outside = self._writes_outside(node.func)
+            if unpacks:
+                called = self.context.call("call_unpacking", node.func, *[constant(True)] * is_outside)
+            else:
+                called = self.context.call("call_outside" if is_outside else "call", node.func)
+            node.func = placed(called, node.func)
         return node
+
+    def _is_arguments(self, node: gast.AST) -> bool:
+        """Whether an operator says what of these are unpacked as arguments."""
+        return self.context.is_operator_call(node) and node.func.attr == "arguments"
 
     def _surrounds_try(self, node: gast.AST) -> bool:
         """Whether this context manager is one that a pass has put around a ``try`` statement."""
@@ -166,4 +194,4 @@ def _is_named(node: gast.AST, name: str) -> bool:
 def _is_call_of(node: gast.AST) -> bool:
     """Whether this is a call by ``ag__.call``, of what may be a generator function."""
     called = node.func if isinstance(node, gast.Call) else None
-    return isinstance(called, gast.Call) and getattr(called.func, "attr", None) == "call"
+    return isinstance(called, gast.Call) and getattr(called.func, "attr", None) in ("call", "call_unpacking")

@@ -16,15 +16,15 @@ class LowerUnpacking(EvaluatedParts):
     """Rewrites what Python does by itself with dicts, of which only some paths may have set a key, in this file or another.
 
     That is ``*d``, comprehensions, ``a, b = d``, ``{**d}``, ``d | e`` and ``match``. An operator counts what is
-    unpacked into targets, which may be a list of traced length.
+    unpacked into targets, which may be a list of traced length, and another what is unpacked into arguments.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerUnpacking, '''
     ... def f(d):
-    ...     return [*d], {k: d[k] for k in d}, {**d, "a": 1}
+    ...     return [*d], {k: d[k] for k in d}, {**d, "a": 1}, g(*d)
     ... '''))
     def f(d):
-        return ([*ag__.items_in(d)], {k: d[k] for k in ag__.items_in(d)}, ag__.merged(d, {'a': 1}))
+        return ([*ag__.items_in(d)], {k: d[k] for k in ag__.items_in(d)}, ag__.merged(d, {'a': 1}), g(*ag__.arguments(d)))
     """
 
     applies_to: frozenset[type] | None = None
@@ -41,6 +41,14 @@ class LowerUnpacking(EvaluatedParts):
         if isinstance(node.ctx, gast.Load):
             node.value = self._items(node.value)
         return node
+
+    def _arguments(self, node: gast.AST) -> None:
+        """Have an operator say what of a call's arguments Python unpacks, which may be a list of traced length."""
+        for argument in node.args:
+            if isinstance(argument, gast.Starred) and self.context.is_operator_call(argument.value):
+                value = argument.value
+                (value,) = value.args if value.func.attr == "items_in" else (value,)
+                argument.value = placed(self.context.call("arguments", value), value)
 
     def visit_comprehension(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
@@ -79,11 +87,12 @@ class LowerUnpacking(EvaluatedParts):
     def visit_Call(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
         name = node.func.id if isinstance(node.func, gast.Name) and not self.context.is_own_name(node.func.id) else None
-        if len(node.args) != 1:
-            return node
-        if isinstance(node.args[0], gast.Starred):
-            if name == "zip" and not node.keywords:
-                return placed(self.context.call("unzipped", node.args[0].value), node)
+        is_single = len(node.args) == 1
+        if name == "zip" and is_single and isinstance(node.args[0], gast.Starred) and not node.keywords:
+            return placed(self.context.call("unzipped", node.args[0].value), node)
+        if not self.context.is_operator_call(node):
+            self._arguments(node)
+        if not is_single or isinstance(node.args[0], gast.Starred):
             return node
         if name == "frozenset" and not node.keywords:
             node.args = [self._items(node.args[0])]

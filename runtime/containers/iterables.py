@@ -195,20 +195,23 @@ class StagedItems(Iterated):
     """Such an iterator over what stages.
 
     Attributes:
-      parts: what it iterates over.
       start: the first number of `enumerate`.
     """
 
     def __init__(self, parts: tuple[Any, ...], kind: str, start: Any = 0) -> None:
         makers: dict[str, Callable[[], Any]] = {
-            "zip": lambda: builtins.zip(*parts, strict=False),
-            "enumerate": lambda: builtins.enumerate(parts[0], start),
-            "reversed": lambda: builtins.reversed(parts[0]),
-            "filter": lambda: builtins.iter(parts[0]),
-            "map": lambda: builtins.iter(parts[0]),
+            "zip": lambda: builtins.zip(*self.parts, strict=False),
+            "enumerate": lambda: builtins.enumerate(self.parts[0], start),
+            "reversed": lambda: builtins.reversed(self.parts[0]),
         }
-        super().__init__(kind, makers[kind])
-        self.parts, self.start = parts, start
+        super().__init__(kind, makers.get(kind, lambda: builtins.iter(self.parts[0])))
+        self.start = start
+        self._parts = parts
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What it iterates over."""
+        return self._parts
 
     def use_up(self, may_be_left: bool) -> None:
         super().use_up(may_be_left)
@@ -299,8 +302,6 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
     if any(part is None for part in parts):
         return None
     staged = [part for part in parts if part is not None]
-    if iterable.kind in ("filter", "map"):
-        return staged[0]
     if iterable.kind == "reversed":
         if isinstance(iterable.parts[0], TracedList):
             return as_staged(iterable.parts[0].as_list()[::-1], backend)
@@ -316,6 +317,8 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
             limit=inner.limit,
             extent=inner.extent,
         )
+    if iterable.kind != "zip":
+        return staged[0]
     length = functools.reduce(_shorter, (part.length for part in staged))
     arrays = tuple(array[:length] if isinstance(length, int) else array for part in staged for array in part.arrays)
 

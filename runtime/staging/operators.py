@@ -36,6 +36,7 @@ from autograph.runtime.staging.builtins.python_builtins import Builtins
 from autograph.runtime.staging.builtins.reductions import Reductions
 from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
+from autograph.runtime.staging.calls.argument_lists import ArgumentLists
 from autograph.runtime.staging.calls.calls import Calls
 from autograph.runtime.staging.calls.recursion import Recursion
 from autograph.runtime.staging.calls.transformed import Transformed
@@ -127,7 +128,7 @@ class Operators(Loops, Items, Calls, Builtins):
         )
         self.new_list, self.new_row, self.listed_rows = lists.new_list, lists.new_row, lists.listed_rows
         self.extended, self.repeated = lists.extended, lists.repeated
-        self.unpacked, self.unzipped = lists.unpacked, lists.unzipped
+        self.unpacked, self.unzipped, self.items_of = lists.unpacked, lists.unzipped, lists.items_of
         self.keys = Keys(backend, trace, self)
         self.new_set, self.set_of, self.set_of_list = self.keys.new_set, self.keys.set_of, self.keys.set_of_list
         self.dict_of, self.dict_of_list = self.keys.dict_of, self.keys.dict_of_list
@@ -209,6 +210,9 @@ class Operators(Loops, Items, Calls, Builtins):
             remove_attr=self.remove_attr,
         )
         self.transformed = Transformed(backend, trace, self._converted, self._is_converted)
+        unpacking = ArgumentLists(self, self._converted, self._is_converted)
+        self.arguments, self.gathered = unpacking.arguments, unpacking.gathered
+        self.call_unpacking = unpacking.call_unpacking
         self.wrappers = Wrappers(backend, trace, self.call, self._is_converted)
         self.logs = Logs(trace, backend.is_traced)
         builtin = self.make_overloads()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -38,22 +38,22 @@ from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.tracing.locations import user_location
 
 
-class Columns:
+class Columns(StagedItems):
     """What ``zip(*rows)`` gives of a list of traced length: these columns, or nothing where the list is empty."""
 
     def __init__(self, columns: list[Any], rows: TracedList) -> None:
+        super().__init__((), "zip(*rows)")
         self.columns = columns
         self.rows = rows
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The list of the columns."""
+        return (self.rows.as_list().holding(tuple(self.columns))[: self.size()],)
 
     def size(self) -> Any:
         """How many there are."""
         return jnp.where(self.rows.size() > 0, len(self.columns), 0)
-
-    def __iter__(self) -> Iterator[Any]:
-        raise StagingError(
-            f"{user_location()}\n  `zip(*rows)` has no columns where the list of the rows is empty, which is known only at run time.\n  "
-            "Unpack it (xs, ys = zip(*rows)), which raises ValueError there, or make each column by a comprehension."
-        )
 
 
 class Lists(InTrace):
@@ -128,10 +128,10 @@ class Lists(InTrace):
     def unpacked(self, value: Any, before: int, after: int | None = None) -> Any:
         """The parts of ``value`` for a target with a star, so many of them ``before`` and ``after`` it; without a star, None."""
         if after is None:
-            value = self.items_of(value)
             if isinstance(value, Columns):
                 self._check_count(value.size(), before)
                 return value.columns
+            value = self.items_of(value)
             if not is_traced_list(value):
                 return value
             self._check_count(value.size(), before)

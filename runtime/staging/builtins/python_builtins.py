@@ -241,7 +241,7 @@ class Builtins(InTrace):
 
     def _map(self, function: Any, *iterables: Any) -> Any:
         """``map``; over a list of traced length, another one."""
-        if builtins.any(map(is_traced_list, iterables)):
+        if builtins.any(map(self.reductions.has_traced_length, iterables)):
             function = self.call(function)
             items = iterables[0] if len(iterables) == 1 else self._zip(*iterables)
             each = function if len(iterables) == 1 else lambda parts: function(*parts)

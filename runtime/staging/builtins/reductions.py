@@ -169,7 +169,7 @@ class Reductions:
         items = self.in_list(items)
         found = Generator(element, items, condition, unpack, is_nested, python_only, self)
         is_loop = condition is not None or is_nested or self.generators.source_of(items) is not None
-        is_loop = is_loop or (self._is_long(items) if type(items) is range else self._has_traced_length(items))
+        is_loop = is_loop or (self._is_long(items) if type(items) is range else self.has_traced_length(items))
         return list(found) if self.backend.is_eager() or not is_loop else self._appended(found)
 
     def listed(self, items: Any, element: Callable[[Any], Any] = lambda item: item) -> list[Any]:
@@ -196,7 +196,8 @@ class Reductions:
             return True
         return iterable.condition is not None or iterable.is_nested or self._is_long(iterable.items)
 
-    def _has_traced_length(self, items: Any) -> bool:
+    def has_traced_length(self, items: Any) -> bool:
+        """Whether a loop over this is staged, and runs so many times as only run time knows."""
         staged = as_staged(items, self.backend)
         return staged is not None and self.backend.is_traced(staged.length)
 
