@@ -105,6 +105,140 @@ PROGRAMS = [
 ARRAYS = ([2.0, 3.0, -1.0], [-1.0, 2.0, 5.0])
 
 
+def in_both_branches(x):
+    it = iter(x)
+    first = next(it) if x[0] > 0 else next(it) + next(it)
+    return first, next(it, -9.0), next(it, -9.0)
+
+
+def to_the_end(x):
+    it, total = iter(x), 0.0
+    v = next(it, None)
+    while v is not None:
+        total = 2 * total + v
+        if v > 2:
+            next(it, None)
+        v = next(it, None)
+    return total
+
+
+def until_it_stops(x):
+    it, total = iter([*x, 4.0]), 0.0
+    while True:
+        try:
+            total = 3 * total + next(it)
+        except StopIteration:
+            return total
+
+
+def more_than_there_are(x):
+    it, total = iter(x), 0.0
+    while total < 6:
+        total += next(it)
+    return total, list(it)
+
+
+def merged(x):
+    ours, theirs = iter(sorted(x)), iter((0.0, 2.5, 4.0))
+    a, b = next(ours, None), next(theirs, None)
+    out = []
+    while a is not None and b is not None:
+        if a <= b:
+            out.append(a)
+            a = next(ours, None)
+        else:
+            out.append(b)
+            b = next(theirs, None)
+    return out, sum(ours), max(theirs, default=0.0)
+
+
+def symbols(x):
+    it, n = iter("a+b+c"), x[0]
+    symbol = next(it, None)
+    while symbol is not None and n < 13:
+        n += 10 if symbol == "+" else 1
+        symbol = next(it, None)
+    return n
+
+
+def two_names_for_one(x):
+    it = other = iter(range(5, 50, 5))
+    for v in x:
+        if v > 0:
+            next(it)
+    return next(other), list(it), list(other), next(it, None)
+
+
+def a_list_that_grows(x):
+    xs = [x[0]]
+    it = iter(xs)
+    first = next(it, -1.0)
+    if x[1] > 2:
+        xs.append(x[1])
+    second = next(it, -1.0)
+    xs.append(x[2])
+    return first, second, next(it, -1.0), next(it, -1.0)
+
+
+def from_before_a_loop_in_full(x):
+    items = iter([1, 2])
+    n, k = 0, 0
+    while k < x[0]:
+        n += sum(items)
+        k += 1
+    return n
+
+
+class Down:
+    def __init__(self, start):
+        self.n = start
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.n <= 0:
+            raise StopIteration
+        self.n -= 1
+        return self.n
+
+
+def of_a_class(x):
+    down, total = Down(x[1]), 0.0
+    if x[0] > 0:
+        total = next(down)
+    n = next(down, -1.0)
+    while n >= 0:
+        total, n = 2 * total + n, next(down, -1.0)
+    return total
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        *(in_both_branches, to_the_end, until_it_stops, more_than_there_are, merged, symbols, two_names_for_one),
+        *(a_list_that_grows, from_before_a_loop_in_full, of_a_class),
+    ],
+)
+def test_advanced_in_staged_statements(program):
+    staged = ag.function(program)
+    for value in (*ARRAYS, [0.5, 0.5, 0.25], [1.0, 7.0, 2.0]):
+        try:
+            wanted = program(np.asarray(value))
+        except StopIteration:
+            with pytest.raises(StopIteration):
+                jax.block_until_ready(staged(jnp.asarray(value)))
+        else:
+            assert list(differences(wanted, staged(jnp.asarray(value)), widens=True)) == []
+
+
+def test_derivatives_and_batches_of_an_advanced_iterator():
+    converted = ag.convert(to_the_end)
+    values = jnp.array([*ARRAYS, [1.0, 7.0, 2.0]])
+    np.testing.assert_allclose(jax.vmap(converted)(values), [to_the_end(np.asarray(value)) for value in values])
+    np.testing.assert_allclose(jax.grad(converted)(values[0]), [2.0, 1.0, 0.0])
+
+
 def assert_agrees(program, value):
     wanted = program(np.asarray(value) if isinstance(value, list) else value)
     found = ag.function(program)(jnp.asarray(value))
@@ -133,21 +267,21 @@ def from_before_a_loop(x):
     return n
 
 
-def a_list_from_before_a_loop(x):
-    items = iter([1, 2])
-    n, k = 0, 0
-    while k < x[0]:
-        n += sum(items)
-        k += 1
-    return n
-
-
 def after_a_branch(x):
     pairs = zip([x[0], 1.0], [2.0, 3.0])
     n = 0
     if x[0] > 0:
         n = len(list(pairs))
     return n, len(list(pairs))
+
+
+def looped_over_after_a_branch(x):
+    items, n = iter(x), 0
+    if x[0] > 0:
+        n = next(items)
+    for v in items:
+        n += v
+    return n
 
 
 def after_a_loop_that_was_left(x):
@@ -187,7 +321,7 @@ def of_a_library_in_a_loop(x):
 @pytest.mark.parametrize(
     "program",
     [
-        *(from_before_a_loop, a_list_from_before_a_loop, after_a_branch, after_a_loop_that_was_left),
+        *(from_before_a_loop, after_a_branch, after_a_loop_that_was_left, looped_over_after_a_branch),
         *(a_generator_after_a_branch, of_a_library_in_a_loop),
     ],
 )

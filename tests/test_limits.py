@@ -691,8 +691,34 @@ def generators():
     refused(lambda x: list(zip(pieces(x), pieces(x))), X)
 
 
-@claim("`next` of a Python iterator")
+@claim("`next` in a staged block advances")
 def iterators():
+    def made_here(x, kind=iter):
+        numbers = kind([1.0, 2.0, 3.0])
+        if x > 0:
+            x = x + next(numbers)
+        return x, numbers
+
+    def rest(x):
+        x, numbers = made_here(x)
+        return x + sum(numbers)
+
+    def looped_over(x):
+        x, numbers = made_here(x)
+        for v in numbers:
+            x = x + v
+        return x
+
+    def counted(x):
+        x, numbers = made_here(x, lambda values: map(float, values))
+        return x + next(numbers)
+
+    assert plain(ag.function(rest)(X)) == 9.0
+    refused(looped_over, X, words="uses an iterator")
+    refused(lambda x: list(zip(made_here(x)[1], [1.0])), X, words="uses an iterator")
+    refused(counted, X, words="uses an iterator")
+    with pytest.raises(ag.StagingError, match="cannot raise"):
+        jax.jit(ag.convert(lambda x: next(made_here(x)[1])))(X)
     numbers = iter([1.0, 2.0])
 
     def staged(x):

@@ -72,6 +72,33 @@ class Iterated:
         return next(self._iterator)
 
 
+class SequenceIterator(Iterated):
+    """What `iter` returns in a trace for a sequence. Its position is state of the program, so that a staged statement may advance it.
+
+    Attributes:
+      items: the sequence.
+      position: the index of the next item, which may be traced.
+      is_ended: whether it has raised `StopIteration`, which it does for ever then.
+    """
+
+    def __init__(self, items: Any, advance: Callable[[SequenceIterator], Any]) -> None:
+        super().__init__("iter", lambda: iter(()))
+        self.items = items
+        self.position: Any = 0
+        self.is_ended: Any = False
+        self._advance = advance
+
+    def is_known(self) -> bool:
+        """Whether it is known, while tracing, how many items are left."""
+        size = LANGUAGE.operators.call(len)(self.items)
+        return type(self.position) is int and type(self.is_ended) is bool and type(size) is int
+
+    def __next__(self) -> Any:
+        if not self.is_known():
+            raise used_elsewhere(self.kind)
+        return self._advance(self)
+
+
 def used_elsewhere(kind: str) -> StagingError:
     """The error for an iterator that the program may advance more often than its trace, or not at all."""
     return StagingError(

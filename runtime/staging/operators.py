@@ -230,6 +230,8 @@ class Operators(Loops, Items, Calls, Builtins):
             self.generators.source_of,
             raising,
         )
+        self.stepped, self.advanced_at_run_time = self.library.stepped, self.library.advanced
+        self.items_from = self.library.items_from
         overloads = [
             array_overloads(),
             self.library.overloads(array_overloads()),

@@ -237,6 +237,45 @@ def roman(text):
     return total
 
 
+class Calculator:
+    """A parser of sums of products, with one token of lookahead from an iterator."""
+
+    def __init__(self, text):
+        self.tokens = iter(text)
+        self.token = None
+        self.advance()
+
+    def advance(self):
+        taken, self.token = self.token, next(self.tokens, -1)
+        return taken
+
+    def number(self):
+        value = 0
+        while DIGITS[0] <= self.token and self.token <= DIGITS[1]:
+            value = 10 * value + self.advance() - DIGITS[0]
+        return value
+
+    def product(self):
+        value = self.number()
+        while self.token == TIMES:
+            self.advance()
+            value *= self.number()
+        return value
+
+    def sum(self):
+        value = self.product()
+        while self.token == PLUS or self.token == MINUS:
+            sign = 1 if self.advance() == PLUS else -1
+            value += sign * self.product()
+        return value
+
+
+@program((codes("12*3+4*2-5"),), (codes("7-20*2+11"),), (codes("1000000000"),))
+def calculator(text):
+    parser = Calculator(text)
+    return parser.sum(), parser.token
+
+
 @program((codes("abxabyabz"), codes("ab")), (codes("aaaaaaaaa"), codes("aa")), (codes("abcdefghi"), codes("hi")))
 def find_all(text, pattern):
     """Knuth, Morris and Pratt."""

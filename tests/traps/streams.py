@@ -9,7 +9,7 @@ import numpy as np
 from tests.traps import ROWS, SIGNS, trap
 
 
-@trap(SIGNS, refused="`next` inside a staged statement")
+@trap(SIGNS, refused="StopIteration depends on a traced condition")
 def next_it():
 
     def f(x):
@@ -34,7 +34,7 @@ def itertools_count():
     return f
 
 
-@trap(ROWS, refused="`next` inside a staged statement")
+@trap(ROWS, refused="uses an iterator (cycle)")
 def itertools_cycle_branch():
 
     def f(xs):
@@ -88,7 +88,7 @@ def generator_send():
     return f
 
 
-@trap(ROWS, refused="`__next__` of an iterator")
+@trap(ROWS, refused="uses an iterator (iter)")
 def dunder_next():
 
     def f(xs):
@@ -176,7 +176,7 @@ def accumulate_():
     return f
 
 
-@trap(ROWS, refused="`next` inside a staged statement")
+@trap(ROWS, refused="uses an iterator (enumerate)")
 def enumerate_object():
 
     def f(xs):

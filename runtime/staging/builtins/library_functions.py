@@ -12,6 +12,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend
+from autograph.runtime.containers.iterators import SequenceIterator
 from autograph.runtime.containers.traced_lists import is_traced_list
 from autograph.runtime.effects.raising import meets_handler
 from autograph.runtime.effects.staged_raises import Raising
@@ -54,6 +55,18 @@ class LibraryFunctions:
         if known is None or twin is None or getattr(known, called.__name__, None) is not called:
             return None
         return self._overload(called, twin, error=known.StatisticsError, name=called.__name__)
+
+    def stepped(self, step: Callable[[Any], Any], iterator: Any, default: Any) -> Any:
+        """``next(iterator, default)``, of an iterator that ``step`` advances."""
+        return self._convert(_stepped)(step, iterator, default)
+
+    def items_from(self, items: Any, start: Any) -> Any:
+        """``items[start:]``."""
+        return self._convert(_items_from)(items, start)
+
+    def advanced(self, iterator: SequenceIterator) -> Any:
+        """``next(iterator)`` where only run time knows whether there is an item."""
+        return self._convert(_advanced)(iterator)
 
     def _overload(self, plain: Any, twin: Any, **options: Any) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -103,6 +116,25 @@ _NO_FACTORIAL = "factorial() not defined for negative values"
 
 def _listed(values: Any) -> list[Any]:
     return list(values)
+
+
+def _stepped(step: Callable[[Any], Any], iterator: Any, default: Any) -> Any:
+    try:
+        return step(iterator)
+    except StopIteration:
+        return default
+
+
+def _advanced(iterator: SequenceIterator) -> Any:
+    if iterator.is_ended or iterator.position >= len(iterator.items):
+        iterator.is_ended = True
+        raise StopIteration
+    iterator.position += 1
+    return iterator.items[iterator.position - 1]
+
+
+def _items_from(items: Any, start: Any) -> Any:
+    return items[start:]
 
 
 def _total(values: Any) -> Any:

@@ -25,7 +25,7 @@ from autograph.runtime.containers.iterables import (
     make_range,
     to_be_staged,
 )
-from autograph.runtime.containers.iterators import Iterated
+from autograph.runtime.containers.iterators import Iterated, SequenceIterator
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
@@ -75,6 +75,11 @@ class Builtins(InTrace):
     operate: Callable[..., Any]
     refuse_pending: Callable[[Any], None]
     call: Callable[[Any], Any]
+    stepped: Callable[..., Any]
+    advanced_at_run_time: Callable[[Any], Any]
+    items_from: Callable[[Any, Any], Any]
+    get_item: Callable[..., Any]
+    set_attr: Callable[[Any, str, Any], None]
     if_stmt: Callable[..., Any]
     absences: Absences
     for_stmt: Callable[..., Any]
@@ -184,7 +189,47 @@ class Builtins(InTrace):
     def _iter(self, *args: Any) -> Any:
         """``iter``; of a dataset, an iterator that the program restarts on each execution."""
         staged = getattr(type(args[0]), "staged_iter", None) if len(args) == 1 and self.backend.is_tracing() else None
-        return self._iterated("iter", iter(*args)) if staged is None else staged(*args)
+        if staged is not None:
+            return staged(*args)
+        if len(args) == 1 and not self.backend.is_eager() and self._is_sequence(args[0]):
+            items = self.new_list(list(args[0])) if isinstance(args[0], str) else args[0]
+            made = SequenceIterator(items, self._advanced)
+            self.journal.born(made)
+            return made
+        return self._iterated("iter", iter(*args))
+
+    def _is_sequence(self, iterable: Any) -> bool:
+        if isinstance(iterable, TracedList):
+            return not isinstance(iterable, KeyedList)
+        return (
+            type(iterable) in (list, tuple, str, range, StagedRange)
+            or is_open_array(iterable)
+            or (self.backend.is_traced(iterable) and iterable.ndim > 0)
+        )
+
+    def _advanced(self, iterator: SequenceIterator) -> Any:
+        """``next(iterator)``, in Python where its position is known."""
+        if not iterator.is_known():
+            return self.advanced_at_run_time(iterator)
+        position = iterator.position
+        if iterator.is_ended or position >= self._len(iterator.items):
+            self.set_attr(iterator, "is_ended", True)
+            raise StopIteration
+        self.set_attr(iterator, "position", position + 1)
+        return self.get_item(iterator.items, position)
+
+    def _rest(self, iterator: SequenceIterator) -> Any:
+        """The items that are left, which are used then."""
+        items = iterator.items
+        start = jnp.where(iterator.is_ended, self._len(items), iterator.position)
+        if isinstance(items, range | StagedRange):
+            first = items.start + start * items.step
+            rest: Any = StagedRange(first, items.stop, items.step)
+        else:
+            rest = self.items_from(self.new_list(list(items)) if type(items) in (list, tuple) else items, start)
+        self.set_attr(iterator, "position", self._len(items))
+        self.set_attr(iterator, "is_ended", True)
+        return rest
 
     def _next(self, *args: Any) -> Any:
         if args and (each := self.reductions.each_of(args[0], may_leave=True)) is not None:
@@ -195,6 +240,8 @@ class Builtins(InTrace):
             staged = getattr(type(args[0]), "staged_next", None)
             if staged is not None:
                 return staged(*args)
+        if args and (step := self._step_of(args[0])) is not None:
+            return step(args[0]) if len(args) == 1 else self.stepped(step, *args)
         if self.journal.is_open:
             raise StagingError(
                 f"{user_location()}\n  `next` inside a staged statement advances the iterator once, while tracing, and not on each "
@@ -208,6 +255,15 @@ class Builtins(InTrace):
                 "arguments, call autograph.py_function(lambda: next(...), [], dtype), or make it an iterator of an autograph.Dataset."
             )
         return next(*args)
+
+    def _step_of(self, iterator: Any) -> Callable[[Any], Any] | None:
+        """What advances an iterator as the program does when it runs; None of one that Python advances."""
+        if self.backend.is_eager():
+            return None
+        if isinstance(iterator, Iterated):
+            return self._advanced if isinstance(iterator, SequenceIterator) else next
+        step = user_method(type(iterator), "__next__")
+        return None if step is None else self.call(step)
 
     def _enumerate(self, iterable: Any, start: Any = 0) -> Any:
         if isinstance(iterable, Progress) and is_in_program():
@@ -273,6 +329,8 @@ class Builtins(InTrace):
         """What a builtin consumes: an iterator that is consumed where the program does it, or the list that it runs over."""
         if isinstance(iterable, types.GeneratorType) and self.generators.source_of(iterable) is None:
             self.generators.check_advanced(iterable, is_kept=False)
+        if isinstance(iterable, SequenceIterator) and not iterable.is_known():
+            iterable = self._rest(iterable)
         return in_any_order(listed(self.absences.listed(iterable)), key)
 
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:

@@ -85,7 +85,7 @@ class ArgumentLists:
         made = self._operators.new_list([])
         for each in args:
             made.extend(each.as_list() if isinstance(each, Unpacked) else (each,))
-        return made  # type: ignore[no-any-return]
+        return made
 
     # The builtins that take any number of arguments.
 

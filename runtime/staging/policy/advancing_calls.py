@@ -32,7 +32,8 @@ def check_not_advanced(called: Any, repeats: bool) -> None:
     owner, name = called.__self__, called.__name__
     if isinstance(owner, io.IOBase) and name in _OF_FILES:
         raise _refusal(f"`{name}` of a file", "happens", "Use autograph.print (it takes an output_stream)")
-    if name in _OF_GENERATORS and (name == "__next__" or isinstance(owner, types.GeneratorType)):
+    is_users = isinstance(called, types.MethodType) and isinstance(called.__func__, types.FunctionType)
+    if name in _OF_GENERATORS and not is_users and (name == "__next__" or isinstance(owner, types.GeneratorType)):
         raise _refusal(f"`{name}` of an iterator", "advances it", "Call it before the statement")
     is_random = isinstance(owner, random.Random | np.random.Generator | np.random.RandomState) and name not in _LOOKS
     if is_random and (repeats or id(owner) not in _SHARED):
