@@ -6,6 +6,7 @@ import asyncio
 import collections
 import contextlib
 import importlib.util
+import io
 import math
 import re
 from collections.abc import Callable
@@ -446,7 +447,10 @@ def keys_by_path():
             total += d[key]
         return total
 
-    for read in (print, str, lambda d: max(*d), matched):
+    def number_of(*keys):
+        return len(keys)
+
+    for read in (print, str, matched):
         refused(given_to(lambda d, read=read: read(d)), X)
     for read in (
         list,
@@ -455,6 +459,7 @@ def keys_by_path():
         looped,
         lambda d: {k: 1 for k in d},
         lambda d: [*d],
+        lambda d: number_of(*d),
         lambda d: {**d},
         lambda d: d | {"e": 1.0},
     ):
@@ -621,6 +626,24 @@ def exit_stack():
             return -1.0
 
     refused(f, X, words="ExitStack")
+
+
+@claim("`print` of what is not traced")
+def prints_of_constants():
+    def told(x):
+        if x > 0:
+            print("positive")
+        else:
+            print("negative")
+        if x > 0:
+            ag.print("above")
+        return x
+
+    run = ag.function(told)
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        jax.block_until_ready([run(X), run(X)])
+        jax.effects_barrier()
+    assert shown.getvalue().split() == ["positive", "negative", "above", "above"]
 
 
 @claim("A jump out of `finally`")
@@ -837,6 +860,14 @@ def new_results():
 
     made = ag.function(f)
     assert made(X)[0] is not made(X)[0] and made(X)[1] is not made(X)[1]
+
+    def twice(x):
+        xs, d, s = [x], {"a": x}, {1}
+        if x > 0:
+            s.add(2)
+        return (xs, xs), (d, d), (s, s)
+
+    assert [one is other for one, other in ag.function(twice)(X)] == [False, False, False]
 
 
 @claim("Dicts are returned with sorted keys")
