@@ -193,10 +193,29 @@ def drawn(n):
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("program", [roman, binary, described, reported, drawn])
+def hexadecimal(n):
+    digits = "0123456789ABCDEF"
+    before, after = "", ""
+    while n > 0:
+        before = digits[n % 16] + before
+        after = after + digits[n % 16] + digits[n % 3]
+        n //= 16
+    return before, after
+
+
+def squares(n):
+    columns = "abcdefgh"
+    row = columns[n % 8] + columns[n // 8 % 8]
+    short = "xy"[n % 2] + "pqr"[n % 3]
+    both = columns[n % 8] + columns[n % 8]
+    return row, short, short == "yp", both, row + "." + both
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("program", [roman, binary, described, reported, drawn, hexadecimal, squares])
 def test_texts_grow_in_loops_and_differ_by_path(program):
     staged = ag.function(program)
-    for n in (0, 3, 14):
+    for n in (0, 3, 14, 255):
         assert staged(jnp.int32(n)) == program(n)
 
 

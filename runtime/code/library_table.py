@@ -90,6 +90,8 @@ def _known() -> dict[str, Entry]:
     say(_ONCE, "_lru_cache_wrapper", "functools.")
     say(_FROM_SOURCE, "heappush heappop heapify heapreplace heappushpop _siftup _siftdown", "heapq.")
     say(_FROM_SOURCE, "_heapify_max _heappop_max _heapreplace_max _siftup_max _siftdown_max", "heapq.")
+    say(_FROM_SOURCE, "_gt_from_lt _le_from_lt _ge_from_lt _ge_from_le _lt_from_le _gt_from_le", "functools.")
+    say(_FROM_SOURCE, "_lt_from_gt _ge_from_gt _le_from_gt _le_from_ge _gt_from_ge _lt_from_ge", "functools.")
     say(_FROM_SOURCE, "insort_left insort_right bisect_left bisect_right", "bisect.")
 
     # Packages that are written for JAX as it is. Functions handed to them are converted, they themselves are not.

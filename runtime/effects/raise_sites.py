@@ -106,6 +106,13 @@ class TracedText(DeferredText):
     __hash__ = _refused
 
 
+def concatenated(one: Any, other: Any) -> Any:
+    """``one + other`` of two texts of which the run knows the contents."""
+    if isinstance(one, TracedText):
+        return one + other
+    return other.__radd__(one) if isinstance(other, TracedText) else TracedText(_concatenated, (one, other))
+
+
 def _concatenated(*parts: Any) -> str:
     return "".join(map(str, parts))
 

@@ -394,9 +394,13 @@ def _operation(symbol: str, function: Callable[..., Any], is_reflected: bool = F
     """A special method for this operator: of objects, by their classes' own."""
 
     def operate(self: OneOf, *others: Any) -> Any:
+        operands = (*others, self) if is_reflected else (self, *others)
         if holds_objects(self):
-            operands = (*others, self) if is_reflected else (self, *others)
             return LANGUAGE.operators.operate(symbol, *operands)
+        if function is operator.add and is_one_of(OneOf.resolve(self)):
+            found = LANGUAGE.operators.constants.text_of_both(*operands)
+            if found is not NotImplemented:
+                return found
         if is_reflected:
             return each_purely(self, lambda candidate: function(*others, candidate))
         return each_purely(self, lambda candidate: function(candidate, *others))

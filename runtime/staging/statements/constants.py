@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,9 +12,11 @@ from typing import Any
 import jax
 
 from autograph.runtime.code.library_table import is_library
-from autograph.runtime.effects.raise_sites import DeferredText
+from autograph.runtime.effects.growing_texts import is_text
+from autograph.runtime.effects.raise_sites import DeferredText, TracedText, concatenated
 from autograph.runtime.layouts.one_of import (
     IN_PLACE,
+    MOST_CANDIDATES,
     OneOf,
     candidates_of,
     code_of,
@@ -80,6 +83,14 @@ class ConstantChoices:
             )
 
         return chosen(possible)
+
+    def text_of_both(self, one: Any, other: Any) -> Any:
+        """``one + other`` of two texts, by its pieces, where it may be more texts than a value can be; else `NotImplemented`."""
+        if not (is_text(one) and is_text(other)):
+            return NotImplemented
+        counts = [len(possible_candidates(text)) if is_one_of(text) else 1 for text in (one, other)]
+        is_of_pieces = any(isinstance(text, TracedText) for text in (one, other)) or math.prod(counts) > MOST_CANDIDATES
+        return concatenated(one, other) if is_of_pieces else NotImplemented
 
     def called(self, value: OneOf) -> Callable[..., Any]:
         """What to call in place of a function that is one of several."""
