@@ -16,6 +16,7 @@ from typing import Any
 from autograph.runtime.errors import StagingError
 
 AT_FIRST = 64
+MOST_RESERVED = 2**24  # elements, by a bound: few programs that may append more do
 _GROWTH = 4  # each time is a compilation: where many elements are needed, few of them
 _REMEDY = "Make autograph.set_loop_options(maximum_length=…) the first statement of its body, or use an autograph.TensorArray(max_size=…)."
 _ARRAY = "Write to an array of the maximum length, and count the elements."

@@ -21,7 +21,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Place
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.kinds import Row
-from autograph.runtime.layouts.list_room import Room, refuse_growth
+from autograph.runtime.layouts.list_room import MOST_RESERVED, Room, refuse_growth
 from autograph.runtime.layouts.statement_variables import UNBOUND, Variable
 from autograph.runtime.staging.policy.loop_options import LoopOptions
 from autograph.runtime.staging.statements.carry import Carry
@@ -190,7 +190,11 @@ class ListCarry:
             return (max(given, least) if isinstance(least, int) else given), Room(self.carry.where, name)
         rooms = None if LOCAL.frame is None else LOCAL.frame.rooms
         if rooms is None or not isinstance(least, int):
-            raise refuse_growth(self.carry.where, name)
+            if self._bound() is None:
+                raise refuse_growth(self.carry.where, name)
+            raise refuse_growth(
+                self.carry.where, name, f"its iterations may append more than {MOST_RESERVED:,} elements"
+            )
         return rooms.of(self.carry.where, name, least), Room(self.carry.where, name, rooms)
 
     # The lists in carried variables.

@@ -17,7 +17,7 @@ from autograph.runtime.containers.parts import Path, parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import Row
-from autograph.runtime.layouts.list_room import Room
+from autograph.runtime.layouts.list_room import MOST_RESERVED, Room
 
 ListKey = tuple[int, Path]  # a list of the state: the variable, by identity, and where in its value
 
@@ -203,12 +203,18 @@ def _rows_in_room(
         elif isinstance(now[where].reserved, Room):
             wider[where] = now[where]
         else:
-            capacity = ends[where].extent.room(before[where].capacity, bound)
+            capacity = _room_by_bound(ends[where].extent, before[where].capacity, bound)
             reserved: bool | Room = ends[where].extent.now.rise > 0
             if capacity is None:
                 capacity, reserved = without_bound(end.given, row.capacity, "[…]" * (1 + where.count(1)))
             wider[where] = row.with_(capacity=max(capacity, now[where].capacity), reserved=reserved)
     return wider
+
+
+def _room_by_bound(extent: Extent, before: Any, bound: Any) -> Any:
+    """The room for a list of ``before`` elements after ``bound`` iterations; None where that is not known, or too much to reserve."""
+    capacity = extent.room(before, bound)
+    return None if isinstance(capacity, int) and capacity > max(MOST_RESERVED, before) else capacity
 
 
 def _rows_among(held: Padded | None, like: Kind, types: Sequence[LeafType]) -> dict[Where, Row]:
@@ -225,7 +231,7 @@ def _room_of_list(entry: Any, current: Any, end: ListEnd, bound: Any, without_bo
     before = _before(entry) if end.places is None else end.places.most
     if isinstance(current, Padded) and isinstance(current.reserved, Room):
         return None
-    capacity = end.extent.room(before, bound)
+    capacity = _room_by_bound(end.extent, before, bound)
     room: bool | Room = True
     if capacity is None:
         capacity, room = without_bound(end.given, before, "")
