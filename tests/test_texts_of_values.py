@@ -228,3 +228,30 @@ def test_a_growing_text_under_jit_is_resolved_outside():
 
     x = jnp.arange(40) - 20
     assert jax.jit(ag.convert(signs))(x).resolve() == signs(x)
+
+
+def test_a_text_joined_of_constants_is_resolved_outside():
+    def marks(x):
+        found = []
+        for v in x:
+            if v != 0:
+                found.append("+" if v > 0 else "-")
+        return "".join(found), ["<" + ",".join(found) + ">"]
+
+    x = jnp.arange(5) - 2
+    text, [other] = jax.jit(ag.convert(marks))(x)
+    assert (text.resolve(), [other.resolve()]) == ag.function(marks)(x) == marks(x)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda x: "a" + f"{x:.1f}",
+        lambda x: f"{x}" + "b" + str(x),
+        lambda x: ", ".join(["a", str(x)]),
+        lambda x: str(["a", x]),
+        lambda x: "{} {}".format("a", x),  # noqa: UP032
+    ],
+)
+def test_a_text_with_constants_is_resolved_outside(text):
+    assert jax.jit(ag.convert(text))(jnp.float32(2.5)).resolve() == ag.function(text)(jnp.float32(2.5)) == text(2.5)

@@ -68,7 +68,7 @@ class TextForms:
                     fact = jnp.asarray(items).reshape(fact.shape).astype(fact.dtype)
                 leaves.append(fact)
             made: DeferredText = jax.tree_util.tree_unflatten(form.structure, leaves)
-            yield str(TracedText(made.make, _resolved(made.values)))
+            yield str(TracedText(made.make, made.values))
 
 
 def _is_float(fact: Any) -> bool:
@@ -85,20 +85,6 @@ def _is_float(fact: Any) -> bool:
         f"{user_location()}\n  A text of {fact.dtype.name} values is made longer in a staged statement, or differs by path: its pieces may "
         "hold integers, floats and truth values.\n  Put the texts into a list, or the real and imaginary parts into the text."
     )
-
-
-def _has_resolved(value: Any) -> bool:
-    return hasattr(value, "resolve")
-
-
-def _resolved(values: Any) -> Any:
-    """Values with what they stand for in place of lists of traced length, constants chosen at run time …"""
-
-    def whole(part: Any) -> Any:
-        found = part.resolve() if _has_resolved(part) else part
-        return found if found is part else _resolved(found)
-
-    return jax.tree_util.tree_map(whole, values, is_leaf=_has_resolved)
 
 
 @jax.tree_util.register_pytree_node_class

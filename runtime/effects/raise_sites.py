@@ -12,7 +12,7 @@ import numpy as np
 
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.layouts.list_room import OutOfRoom, Room
-from autograph.runtime.layouts.one_of import OneOf, candidates_of, is_one_of
+from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, is_one_of, sort_of_constant
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.tracing.locations import user_location
 
@@ -37,7 +37,7 @@ class DeferredText:
         return cls(make.function, tuple(values))
 
     def __str__(self) -> str:
-        return self.make(*map(_as_python, self.values))
+        return self.make(*map(_as_python, _resolved(self.values)))
 
 
 @jax.tree_util.register_pytree_node_class
@@ -127,6 +127,20 @@ def shows_tracer(text: Any) -> bool:
     return isinstance(text, str) and _TRACER.search(text) is not None
 
 
+def _has_resolved(value: Any) -> bool:
+    return hasattr(value, "resolve")
+
+
+def _resolved(values: Any) -> Any:
+    """Values with what they stand for in place of lists of traced length, constants chosen at run time …"""
+
+    def whole(part: Any) -> Any:
+        found = part.resolve() if _has_resolved(part) else part
+        return found if found is part else _resolved(found)
+
+    return jax.tree_util.tree_map(whole, values, is_leaf=_has_resolved)
+
+
 def _as_python(value: Any) -> Any:
     """A value as the text of a program shows it: an array without axes as it is, one in a container as Python's number."""
     if has_contents(value):
@@ -180,6 +194,22 @@ def drafted(value: Any) -> Any:
     if not _has_text(value):
         return value
     return jax.tree_util.tree_map(lambda part: _draft(part) if _is_text(part) else part, value, is_leaf=_is_text)
+
+
+def with_constants_numbered(result: Any) -> Any:
+    """A result that JAX takes out of a trace, with what it does not take, the constants in texts, as the numbers of such."""
+    if not any(isinstance(part, TracedText) for part in jax.tree_util.tree_leaves(result, is_leaf=_is_text)):
+        return result
+    return jax.tree_util.tree_map(
+        lambda part: _with_numbers(part) if isinstance(part, TracedText) else part, result, is_leaf=_is_text
+    )
+
+
+def _with_numbers(text: TracedText) -> Any:
+    def numbered(leaf: Any) -> Any:
+        return leaf if sort_of_constant(leaf) is None else OneOf((leaf,), CODE.type(0))
+
+    return jax.tree_util.tree_map(numbered, text)
 
 
 def _draft(text: DeferredText | OneOf) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autograph.runtime.effects.failed_calls import cause_of
+from autograph.runtime.effects.raise_sites import with_constants_numbered
 from autograph.runtime.effects.raising import current
 from autograph.runtime.effects.staged_raises import in_scope
 from autograph.runtime.function.pickling import Sources, in_file, is_without_file
@@ -135,7 +136,8 @@ def _transformed(
     made: Operators, converted: types.FunctionType, f: types.FunctionType, lasts: bool, args: Any, kwargs: Any
 ) -> Any:
     """Run the function in a trace of JAX's, in which nothing traced may be left where the function finds it again."""
-    return _run(made, converted, args, kwargs, lambda watch: refuse_writes(watch, f, is_of_trace=not lasts))
+    result = _run(made, converted, args, kwargs, lambda watch: refuse_writes(watch, f, is_of_trace=not lasts))
+    return with_constants_numbered(result)
 
 
 def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any) -> Any:
