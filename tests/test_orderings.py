@@ -308,6 +308,73 @@ def test_dataclasses_are_compared_by_their_fields():
         assert list(differences(f(a, b), jitted(a, b))) == []
 
 
+class Card:
+    suits = ("clubs", "hearts")
+
+    def __init__(self, rank, suit):
+        self.rank = rank
+        self.suit = suit
+
+    def __eq__(self, other):
+        return self.rank == other.rank and self.suit == other.suit
+
+    def __lt__(self, other):
+        if self.rank != other.rank:
+            return self.rank < other.rank
+        return self.suits.index(self.suit) < self.suits.index(other.suit)
+
+
+@functools.total_ordering
+class Version:
+    def __init__(self, number):
+        self.number = number
+
+    def __eq__(self, other):
+        return self.number // 10 == other.number // 10
+
+    def __lt__(self, other):
+        return self.number // 10 < other.number // 10
+
+
+def by_rest(a, b):
+    if a % 3 != b % 3:
+        return a % 3 - b % 3
+    return b - a
+
+
+def test_objects_are_compared_by_their_class():
+    def hand(a, b):
+        cards = [Card(a, "hearts"), Card(b, "clubs"), Card(4, "clubs"), Card(3, "hearts")]
+        best, least = max(cards), min(cards, key=lambda card: Card(-card.rank, card.suit))
+        cards.sort()
+        hearts = [card.suit == "hearts" for card in cards]
+        cards[0].rank += 10
+        ranks = [card.rank for card in cards]
+        four = Card(4, "clubs")
+        return hearts, ranks, best.rank, least.suit == "clubs", four in cards, cards.index(four), cards.count(four)
+
+    def versions(a, b):
+        found = [Version(a), Version(b), Version(21), Version(20), Version(39)]
+        up, down = sorted(found), sorted(found, reverse=True)
+        numbers = [[v.number for v in order] for order in (up, down)]
+        return numbers, max(Version(a), Version(b)).number, Version(a) >= Version(b), Version(a) <= Version(29)
+
+    def by_comparison(a, b):
+        key = functools.cmp_to_key(by_rest)
+        given = [a, 5, b, 3]
+        orders = sorted(given, key=key), sorted(given, key=key, reverse=True), sorted([5, 3], key=key)
+        return orders, max(given, key=key), min(given, key=functools.cmp_to_key(lambda a, b: b - a))
+
+    for function in (hand, versions, by_comparison):
+        compiled, batched = ag.function(function), jax.jit(jax.vmap(ag.convert(function)))
+        pairs = [(3, 5), (5, 3), (4, 4), (21, 30), (25, 26)]
+        found = batched(*map(jnp.array, zip(*pairs, strict=True)))
+        for lane, (a, b) in enumerate(pairs):
+            wanted = function(a, b)
+            assert list(differences(wanted, compiled(jnp.array(a), jnp.array(b)))) == []
+            assert list(differences(wanted, jax.tree.map(lambda leaf: leaf[lane], found))) == []  # noqa: B023
+
+
 def test_names_for_tuples_are_ordered_item_by_item():
     def f(a, b):
         best = None

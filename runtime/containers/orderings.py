@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend
 from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.tracing.locations import user_location
 
@@ -24,17 +26,37 @@ class Orderings:
     Args:
       call: what to call in place of a function.
       get_item: of `Lookups`.
+      checks: the operators.
+      has_order: whether this is an object whose class, which is the user's, says which of two goes before the other.
     """
 
-    def __init__(self, backend: Backend, call: Callable[[Any], Any], get_item: Callable[[Any, Any], Any]) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        call: Callable[[Any], Any],
+        get_item: Callable[[Any, Any], Any],
+        checks: Any,
+        has_order: Callable[[Any], bool],
+    ) -> None:
         self.backend = backend
         self.call = call
         self.get_item = get_item
+        self.checks = checks
+        self.has_order = has_order
+
+    def by_comparison(self, compare: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+        """``functools.cmp_to_key(compare)``."""
+        return functools.partial(_Compared, self.call(compare))
 
     def keys_of(self, values: Sequence[Any], key: Any) -> list[Any] | None:
-        """What the values are compared by, if that is traced: numbers, or tuples of numbers; None if Python can compare."""
+        """What the values are compared by, if that is traced; None if Python can compare.
+
+        Numbers, or tuples of numbers; or objects, as `_are_ordered_objects` has them.
+        """
         keys = list(values) if key is None else [self.call(key)(value) for value in values]
         keys = [value_of(each) for each in keys]
+        if self._are_ordered_objects(keys):
+            return keys if len(keys) > 1 and any(map(self._holds_traced, keys)) else None
         if (fields := _fields_of_all(keys)) is not None:
             keys = [values_of(each, fields) for each in keys]
         if len(keys) < 2 or not any(self.backend.is_traced(leaf) for each in keys for leaf in _columns(each)):
@@ -53,7 +75,9 @@ class Orderings:
         keys, is_either = self.keys_of(values, key), self.backend.is_traced(reverse)
         if keys is None and not is_either:
             return None
-        order_of = _order_of
+        order_of: Callable[[Sequence[Any], bool], Any] = _order_of
+        if keys is not None and self._are_ordered_objects(keys):
+            order_of = self._order_by_comparisons
         if keys is None:
             keys = list(values) if key is None else [self.call(key)(value) for value in values]
             order_of = _order_by_python
@@ -67,6 +91,8 @@ class Orderings:
         keys = self.keys_of(values, key)
         if keys is None:
             return False, None
+        if self._are_ordered_objects(keys):
+            return True, self._best_by_comparisons(values, keys, _SYMBOLS[compare])
         best, place = keys[0], jnp.int32(0)
         for k, other in enumerate(keys[1:], 1):
             better = is_better(other, best, compare)
@@ -74,6 +100,68 @@ class Orderings:
             place = jnp.where(better, k, place)
         is_itself = key is None and _fields_of_all(values) is None
         return True, best if is_itself else self.get_item(list(values), place)
+
+    # Objects whose classes compare them.
+
+    def _are_ordered_objects(self, keys: Sequence[Any]) -> bool:
+        """Whether the comparison of these is a call of the user's."""
+        if _fields_of_all(keys) is not None:
+            return False
+        return any(isinstance(each, _Compared) or self.has_order(each) for each in keys)
+
+    def _holds_traced(self, value: Any) -> bool:
+        if isinstance(value, _Compared):
+            return self._holds_traced(value.value)
+        if is_plain_object(value):
+            return any(map(self._holds_traced, attributes_of(value).values()))
+        leaves = jax.tree.leaves(value, is_leaf=is_plain_object)
+        return any(
+            self._holds_traced(leaf) if is_plain_object(leaf) else self.backend.is_traced(leaf) for leaf in leaves
+        )
+
+    def _goes_before(self, symbol: str, one: Any, other: Any) -> Any:
+        if isinstance(one, _Compared) and isinstance(other, _Compared):
+            one, other = one.compare(one.value, other.value), 0
+        return self.checks.truth(self.checks.operate(symbol, one, other))
+
+    def _order_by_comparisons(self, keys: Sequence[Any], reverse: bool) -> Any:
+        """As `_order_of`: each goes behind those that it is not less than."""
+        keys = keys[::-1] if reverse else keys
+        ranks: list[Any] = [0] * len(keys)
+        for k, one in enumerate(keys):
+            for j, before in enumerate(keys[:k]):
+                is_less = jnp.asarray(self._goes_before("<", one, before), int)
+                ranks[j], ranks[k] = ranks[j] + is_less, ranks[k] + 1 - is_less
+        order = jnp.argsort(jnp.stack(ranks))
+        return len(keys) - 1 - order[::-1] if reverse else order
+
+    def _key_at(self, keys: Sequence[Any], place: Any) -> Any:
+        if isinstance(keys[0], _Compared):
+            return _Compared(keys[0].compare, self.get_item([each.value for each in keys], place))
+        return self.get_item(list(keys), place)
+
+    def _best_by_comparisons(self, values: Sequence[Any], keys: Sequence[Any], symbol: str) -> Any:
+        place: Any = jnp.int32(0)
+        for k, other in enumerate(keys[1:], 1):
+            is_better = self._goes_before(symbol, other, self._key_at(keys[:k], place))
+            place = jnp.where(is_better, k, place)
+        return self.get_item(list(values), place)
+
+
+class _Compared:
+    """What `functools.cmp_to_key` makes of a value."""
+
+    __slots__ = ("compare", "value")
+
+    def __init__(self, compare: Callable[[Any, Any], Any], value: Any) -> None:
+        self.compare = compare
+        self.value = value
+
+    def __lt__(self, other: _Compared) -> Any:
+        return self.compare(self.value, other.value) < 0
+
+    def __gt__(self, other: _Compared) -> Any:
+        return self.compare(self.value, other.value) > 0
 
 
 def _order_by_python(keys: Sequence[Any], reverse: bool) -> Any:
@@ -157,6 +245,7 @@ def _shown(key: Any) -> str:
     return str(jax.tree.map(lambda leaf: str(jax.typeof(leaf)) if isinstance(leaf, jax.Array) else leaf, key))
 
 
+_SYMBOLS: Mapping[Any, str] = types.MappingProxyType({operator.lt: "<", operator.gt: ">"})
 _STRICT: Mapping[Any, Any] = types.MappingProxyType({operator.le: operator.lt, operator.ge: operator.gt})
 
 

@@ -21,7 +21,7 @@ from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.items import Items
 from autograph.runtime.staging.access.list_writes import ListWrites
 from autograph.runtime.staging.access.masks import Masks
-from autograph.runtime.staging.access.operations import Operations
+from autograph.runtime.staging.access.operations import Operations, has_order
 from autograph.runtime.staging.access.outside_lists import OutsideLists
 from autograph.runtime.staging.access.reported_writes import ReportedWrites
 from autograph.runtime.staging.access.slices import Slices
@@ -196,7 +196,7 @@ class Operators(Loops, Items, Calls, Builtins):
         )
         self.generator, self.list_of = self.reductions.generator, self.reductions.list_of
         self.best_of = self.reductions.best_of
-        self.orderings = Orderings(backend, self.call, self.get_item)
+        self.orderings = Orderings(backend, self.call, self.get_item, self, has_order)
         self.writes = ReportedWrites(
             backend,
             trace,

@@ -103,6 +103,11 @@ def user_method(kind: type, name: str) -> types.FunctionType | None:
     return method if type(method) is types.FunctionType and not is_library(method) else None
 
 
+def has_order(value: Any) -> bool:
+    """Whether a user's class says which of two objects goes before the other."""
+    return any(user_method(type(value), name) is not None for name in ("__lt__", "__gt__"))
+
+
 def _are_alike_containers(left: Any, right: Any) -> bool:
     """Whether these are two tuples, two lists or two dicts, of lengths that are known."""
     if not (_are_lists(left, right) or (isinstance(left, dict) and isinstance(right, dict))):

@@ -113,6 +113,7 @@ class Builtins(InTrace):
             builtins.iter: self._iter,
             contextlib.suppress: self.raising.suppress,
             builtins.sum: self._sum,
+            functools.cmp_to_key: self._cmp_to_key,
             builtins.str: self._shown_by(str, "__str__"),
             builtins.repr: self._shown_by(repr, "__repr__"),
             builtins.format: self._format,
@@ -145,7 +146,10 @@ class Builtins(InTrace):
             kinds = (tuple,) if isinstance(item, tuple) else (int, float)  # what others there are equals none
             container = [key for key in container if isinstance(key, kinds)]
         if isinstance(container, list | tuple | set | frozenset) and (
-            holds_traced(item) or holds_traced((*container,)) or self.identities.take_part((item, *container))
+            holds_traced(item)
+            or holds_traced((*container,))
+            or self.identities.take_part((item, *container))
+            or any(user_method(type(part), "__eq__") for part in (item, *container))
         ):
             found: Any = False
             for part in container:
@@ -393,6 +397,9 @@ class Builtins(InTrace):
         values = list(iterable)
         found = self.orderings.ordered(values, key, reverse)
         return self.new_list(sorted(values, key=key and self.call(key), reverse=reverse) if found is None else found)
+
+    def _cmp_to_key(self, mycmp: Any) -> Any:
+        return functools.cmp_to_key(mycmp) if self.backend.is_eager() else self.orderings.by_comparison(mycmp)
 
     def _few(self, plain: Callable[..., Any], reverse: bool) -> Callable[..., Any]:
         """`heapq.nsmallest` or `heapq.nlargest`: the first of the items in their order."""
