@@ -262,3 +262,28 @@ def logistic_map(x, r):
     if period == 1:
         return "fixed", 1
     return "cycle", period
+
+
+@program((np.array([0, 3, 2, 3, 3, 3, 3, 0, 0]),), (np.array([2, 2, 2, 3, 0, 0, 2, 2, 2]),))
+def protein(rna):
+    amino_acids = []
+    for k in range(0, len(rna) - 2, 3):
+        index = rna[k] * 16 + rna[k + 1] * 4 + rna[k + 2]
+        if index == 14:
+            amino = "M"
+        elif index == 63:
+            amino = "F"
+        elif index == 48:
+            amino = "*"
+        elif index == 42:
+            amino = "G"
+        else:
+            amino = "?"
+        if amino == "*":
+            break
+        amino_acids.append(amino)
+    gc = 0.0
+    for base in rna:
+        if base in (1, 2):
+            gc += 1
+    return "".join(amino_acids), len(amino_acids), gc / len(rna)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections import namedtuple
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+import numpy as np
 
 from tests.programs import program
 
@@ -278,3 +281,79 @@ def traffic_light(elapsed):
         light = light.next()
         changes += 1
     return light.name, left, changes
+
+
+class Rectangle:
+    def __init__(self, width, height):
+        self._width = width
+        self._height = height
+        self._dirty = False
+
+    def get_width(self):
+        return self._width
+
+    def set_width(self, width):
+        if width < 0:
+            raise ValueError("negative width")
+        if width != self._width:
+            self._dirty = True
+        self._width = width
+
+    def is_dirty(self):
+        return self._dirty
+
+    def area(self):
+        return self._width * self._height
+
+    def __lt__(self, other):
+        return self.area() < other.area()
+
+    def __eq__(self, other):
+        if not isinstance(other, Rectangle):
+            return False
+        return self._width == other._width and self._height == other._height
+
+
+class RectangleBuilder:
+    def __init__(self):
+        self.width = 1.0
+        self.height = 1.0
+
+    def with_width(self, width):
+        self.width = width
+        return self
+
+    def with_height(self, height):
+        self.height = height
+        return self
+
+    def build(self):
+        return Rectangle(self.width, self.height)
+
+
+@program((2.0, 3.0), (-2.0, 3.0), (1.0, 1.0))
+def rectangles_in_order(a, b):
+    one = RectangleBuilder().with_width(a).with_height(b).build()
+    other = RectangleBuilder().with_height(a).build()
+    shapes = [one, other, RectangleBuilder().build()]
+    errors = 0
+    for shape in shapes:
+        try:
+            shape.set_width(shape.get_width() - 1.5)
+        except ValueError:
+            errors += 1
+    shapes.sort()
+    biggest = max(shapes)
+    return errors, biggest.area(), one.is_dirty(), one == other, [s.get_width() for s in shapes]
+
+
+def by_rest(a, b):
+    if a % 3 != b % 3:
+        return a % 3 - b % 3
+    return b - a
+
+
+@program((np.array([5, 3, 8, 6, 1]),), (np.array([1, 1, 4, 4, 7]),))
+def ordered_by_a_comparison(numbers):
+    ordered = sorted(numbers, key=functools.cmp_to_key(by_rest))
+    return ordered, ordered[0], max(numbers, key=functools.cmp_to_key(by_rest))

@@ -125,3 +125,38 @@ def pair_from_list(xs):
         a, b = evens
         return a + b
     return 0
+
+
+@program((255,), (0,), (4096,), (48879,))
+def to_hexadecimal(n):
+    digits = "0123456789ABCDEF"
+    text = ""
+    if n == 0:
+        return "0"
+    while n > 0:
+        text = digits[n % 16] + text
+        n = n // 16
+    return text
+
+
+@program((30,), (7,), (1,), bare="each prime may lengthen the list of primes that is gone through")
+def primes_and_gaps(n):
+    primes = []
+    for k in range(2, 50):
+        if k > n:
+            break
+        for p in primes:
+            if p * p > k:
+                primes.append(k)
+                break
+            if k % p == 0:
+                break
+        else:
+            primes.append(k)
+    gap = 0
+    for a, b in zip(primes, primes[1:]):
+        if (d := b - a) > gap:
+            gap = d
+    if len(primes) > 2:
+        del primes[0]
+    return len(primes), gap, primes[-1] if primes else 0
