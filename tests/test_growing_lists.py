@@ -398,44 +398,6 @@ def refused(function, *arguments):
     return text
 
 
-def test_room_is_not_reserved_for_more_than_may_be_used():
-    def doubled(n):
-        """Each iteration may double the list, if nothing is known of the `break`."""
-        primes = []
-        for k in range(2, 50):
-            if k > n:
-                break
-            for p in primes:
-                if p * p > k:
-                    primes.append(k)
-                    break
-                if k % p == 0:
-                    break
-            else:
-                primes.append(k)
-        return primes
-
-    def hits(n):
-        found = []
-        for i in range(100_000):
-            for j in range(100_000):
-                if i * j > n:
-                    break
-                if j % 10_000 == n:
-                    found.append(i + j)
-            if i > n:
-                break
-        return found
-
-    for n in (1, 30):
-        assert ag.function(doubled)(jnp.array(n)) == doubled(n)
-    assert ag.function(hits)(jnp.array(5)) == hits(5)
-    with pytest.raises(
-        ag.StagingError, match=r"appends to 'primes', and its iterations may append more than 16,777,216 "
-    ):
-        jax.jit(ag.convert(doubled))(jnp.array(30))
-
-
 def test_growth_without_a_bound_is_refused():
     def f(x):
         out = []

@@ -127,7 +127,7 @@ def pair_from_list(xs):
     return 0
 
 
-@program((255,), (0,), (4096,), (48879,))
+@program((255,), (0,), (4096,), (48879,), bare="the text has no bound", batch="texts of several lengths")
 def to_hexadecimal(n):
     digits = "0123456789ABCDEF"
     text = ""
