@@ -841,6 +841,31 @@ def unreachable_after_a_continue(xs):
     return total
 
 
+def an_attribute_written_in_a_loop_inside_a_loop(x):
+    account = Account(10.0)
+    for k in ag.range(3):
+        try:
+            if x > k + 1:
+                raise ValueError("before the loop")
+            while True:
+                account.balance += x
+                break
+        except ValueError:
+            account.balance += 100
+    return account.balance
+
+
+def a_list_that_may_be_undefined(x):
+    try:
+        assert x < 5, "before the list"
+        if x > 1:
+            found = [x]
+        first = found[0]
+    except (AssertionError, NameError):
+        first = -1.0
+    return first
+
+
 PROGRAMS = [
     (safe_division, [(1.0, 2.0), (1.0, 0.0)]),
     (safe_root, SIGNS),
@@ -896,4 +921,6 @@ PROGRAMS = [
     (a_list_with_two_names, ROWS),
     (unreachable_after_a_return, STEPS),
     (unreachable_after_a_continue, ROWS),
+    (an_attribute_written_in_a_loop_inside_a_loop, STEPS),
+    (a_list_that_may_be_undefined, STEPS),
 ]

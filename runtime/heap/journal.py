@@ -473,6 +473,11 @@ class Journal:
             self.touch(place)
         place.set(value)
 
+    def replace(self, place: Place) -> None:
+        """Report that a place that a loop writes is about to hold what represents it in an iteration."""
+        for attempt in self.attempts:
+            attempt.note(place, place.get())
+
     def make_unknown(self, owner: Any, reason: Reason, keys: Collection[Any] | None = None) -> bool:
         """Let what an object holds be unknown until the region ends; whether it could be done.
 

@@ -217,13 +217,15 @@ class Moment:
           write: writes to a place.
           born: is told of the objects and containers that are new here, since they were made in a staged statement of the body.
         """
-        for each in self.held.values():
+        is_of_ended = {key: self._is_of_ended_trace(each.place) for key, each in self.held.items()}
+        # What is in a container before what holds it: that a value may be absent is marked at its leaves.
+        for key, each in reversed(self.held.items()):
             value, defined = each.value.build(values), each.defined.build(values)
             if defined is not True:
                 value = self._marks.add(value, defined, "an exception may have come before what binds it")
             if isinstance(value, Padded):
                 value = _without_promise(value, each.place.get())
-            if self._is_of_ended_trace(each.place):
+            if is_of_ended[key]:
                 born(each.place.owner)
                 each.place.set(value)
             else:

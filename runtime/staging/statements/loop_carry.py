@@ -292,6 +292,8 @@ class LoopTrace:
         installed, starts = {}, {}
         inputs = {id(carried.variable) for carried in self.carry.carried if carried.is_input}
         for variable in self.carry.variables:
+            if id(variable) in self.carry.found:
+                self.journal.replace(variable)
             if id(variable) not in inputs:
                 variable.set(UNBOUND)
         for carried in self.carry.carried:
