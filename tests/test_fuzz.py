@@ -94,6 +94,15 @@ def test_programs_hold_every_kind_of_state(kind, many_programs):
     assert min(counts.values()) >= 3, counts
 
 
+def test_no_loop_writes_to_the_array_that_it_runs_over(many_programs):
+    loops = [node for source in many_programs for node in ast.walk(ast.parse(source)) if isinstance(node, ast.For)]
+    for loop in loops:
+        iterated = {each.id for each in getattr(loop.iter, "args", [loop.iter]) if isinstance(each, ast.Name)}
+        parts = [part for statement in loop.body for part in ast.walk(statement)]
+        written = [part.value for part in parts if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)]
+        assert iterated.isdisjoint(map(ast.unparse, written)), ast.unparse(loop)
+
+
 def test_what_containers_hold_is_of_floats_where_gradients_are_compared():
     sources = [make_program(seed, smooth=True).source for seed in range(300)]
     assert sum(re.search(r"\.append\(\(i\d+ \* 0\.5\)|\.append\(r\d+\)", source) is not None for source in sources) > 20
@@ -233,6 +242,15 @@ def test_a_refusal_is_no_difference():
 def test_shrinking_keeps_what_matters():
     shrunk = shrink(LOOP, lambda source: "range(" in source, seconds=5)
     assert len(ast.parse(shrunk).body[0].body) == 1
+
+
+def test_shrinking_goes_on_beside_classes_and_calls_of_builtins():
+    source = (
+        "class Cell:\n    def __init__(self, value):\n        self.value = value\n\n\n"
+        "def f(n, x, w):\n    y = sum(w)\n    x += 1\n    return Cell(y).value\n"
+    )
+    shrunk = shrink(source, lambda source: "Cell(y)" in source and "sum(w)" in source, seconds=5)
+    assert "x += 1" not in shrunk
 
 
 def test_differences_are_of_structure_kind_and_value():

@@ -106,13 +106,13 @@ class ContainerState(ListState):
         In their texts ``#`` is the number of the names, ``@`` the total, ``$`` the iteration's number, which is an int,
         and ``&`` its value.
         """
+        outer, self.scope = self.scope, self.scope.copy()
         item, value = self._head()
         nested = self.chance(0.2)
         self.level += 1
         if nested:
             item, value = self._head()
             self.level += 1
-        outer, self.scope = self.scope, self.scope.copy()
         chosen = self.random.choices(steps, k=self.random.choice((2, 3, 3, 4)))
         for step in (*chosen, *last):
             self._step(step, {"#": number, "@": total, "$": item, "&": value})
@@ -158,7 +158,9 @@ class ContainerState(ListState):
         vectors = [name for name in self.scope.readable(FLOATS if kind == FLOAT else INTS) if name.isalnum()]
         if vectors and self.chance(0.7 if kind == FLOAT else 0.4):
             value = self.new_name(kind)
-            self.line(f"for {item}, {value} in enumerate({self.random.choice(vectors)}):")
+            iterable = f"enumerate({self.random.choice(vectors)})"
+            self.line(f"for {item}, {value} in {iterable}:")
+            self.scope.fixed |= self.iterated(iterable)
             return item, value
         iterable = self.random.choice(("ag.range(4)", "ag.range(1, 4)", f"range({self._operand(INT)} % 5)", "range(3)"))
         self.line(f"for {item} in {iterable}:")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
+import math
+import re
 import time
 from collections.abc import Callable, Iterator
 
 _BLOCKS = ("body", "orelse")
 _SIMPLE = ("0", "1", "True", "0.5")
+_VECTOR = re.compile(r"[vw](s\d+)?")  # the names that generated programs give arrays that they write to
 
 
 def shrink(source: str, still_fails: Callable[[str], bool], seconds: float) -> str:
@@ -17,6 +21,7 @@ def shrink(source: str, still_fails: Callable[[str], bool], seconds: float) -> s
     best = ast.unparse(ast.parse(source))
     if not still_fails(best):
         return source
+    shared = _shared_arrays(best)
     progress = True
     while progress and time.monotonic() < deadline:
         progress = False
@@ -26,7 +31,7 @@ def shrink(source: str, still_fails: Callable[[str], bool], seconds: float) -> s
                 candidate = _candidate(pass_, best, position)
                 if candidate is None:
                     break
-                if candidate != best and len(candidate) <= len(best) and _is_sound(candidate):
+                if candidate != best and len(candidate) <= len(best) and _shared_arrays(candidate) <= shared:
                     if still_fails(candidate):
                         best, progress = candidate, True
                         continue  # what follows has moved to this position
@@ -46,12 +51,13 @@ def _candidate(pass_: Callable[[ast.Module], Iterator[None]], source: str, posit
     return None
 
 
-def _is_sound(source: str) -> bool:
-    """Whether it parses, and no two names refer to one array: NumPy would show writes through both."""
+def _shared_arrays(source: str) -> float:
+    """In how many places another name may come to refer to an array, so that NumPy shows writes through both."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
-        return False
+        return math.inf
+    count = 0
     for node in ast.walk(tree):
         values: list[ast.expr] = []
         if isinstance(node, ast.Assign | ast.NamedExpr):
@@ -60,11 +66,10 @@ def _is_sound(source: str) -> bool:
             values = [node.body, node.orelse]
         elif isinstance(node, ast.BoolOp):
             values = node.values
-        elif isinstance(node, ast.Call):
+        elif isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and hasattr(builtins, node.func.id)):
             values = node.args
-        if any(isinstance(value, ast.Name) and value.id[0] in "vw" for value in values):
-            return False
-    return True
+        count += sum(isinstance(value, ast.Name) and bool(_VECTOR.fullmatch(value.id)) for value in values)
+    return count
 
 
 # Each pass makes one change at a time to the tree, yields, and takes it back.

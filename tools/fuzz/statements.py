@@ -358,11 +358,13 @@ class Statements(Expressions):
         before = self.unrolled
         self.unrolled *= unrolled
         self.line(f"for {', '.join(targets)} in {iterable}:")
-        # An array that is being iterated over is not written to: NumPy's iterator would see the write.
-        fixed = {name for name in re.findall(r"\w+", iterable) if self.scope.types.get(name) in _ELEMENT}
-        self._body_of_loop(depth, targets, fixed)
+        self._body_of_loop(depth, targets, self.iterated(iterable))
         self.unrolled = before
         self._else_of_loop(depth)
+
+    def iterated(self, iterable: str) -> set[str]:
+        """The arrays that a loop runs over, which its body is not to write to: NumPy's iterator would see the write."""
+        return {name for name in re.findall(r"\w+", iterable) if self.scope.types.get(name) in _ELEMENT}
 
     def _body_of_loop(self, depth: int, targets: dict[str, str], fixed: AbstractSet[str] = frozenset()) -> None:
         self.loops.append(_Loop())
