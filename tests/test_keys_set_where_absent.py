@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -62,8 +64,48 @@ def kept_in_iterations(x):
     return total, len(memo)
 
 
+def read_in_a_branch(x):
+    counts = defaultdict(int)
+    total = 0
+    if x > 0:
+        total += counts[1]
+    return total, len(counts)
+
+
+def read_in_iterations(x):
+    lists = defaultdict(list)
+    lengths = 0
+    for _ in range(jnp.int32(abs(x))):
+        lengths += len(lists) + len(lists["a"])
+    return lengths, len(lists)
+
+
+class Squares(dict):
+    def __missing__(self, key):
+        self[key] = key * key
+        return self[key]
+
+
+def read_from_a_class_with_its_own_default(x):
+    squares = Squares()
+    total = 0
+    if x > 0:
+        total += squares[3]
+    return total, len(squares)
+
+
 @pytest.mark.parametrize(
-    "program", [kept_once, kept_by_a_helper, kept_in_an_else, kept_in_an_attribute, kept_in_iterations]
+    "program",
+    [
+        kept_once,
+        kept_by_a_helper,
+        kept_in_an_else,
+        kept_in_an_attribute,
+        kept_in_iterations,
+        read_in_a_branch,
+        read_in_iterations,
+        read_from_a_class_with_its_own_default,
+    ],
 )
 def test_what_is_set_where_it_is_absent_is_there_in_programs_that_cannot_raise(program):
     for x in (2.0, -3.0, 0.1):

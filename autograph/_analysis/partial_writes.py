@@ -80,13 +80,17 @@ _DICTS = frozenset(["dict", "defaultdict", "Counter", "OrderedDict", "vars"])
 def keys_may_lack(nodes: Sequence[ast.AST]) -> bool:
     """Whether dicts of a file may lack, on some paths, keys that are no texts: it makes dicts, and sets or deletes such keys.
 
+    A read of a ``defaultdict`` sets the key, and a ``__missing__`` may.
+
     >>> import ast
-    >>> texts = "d = {}; d[1] = 2", "d = {}; d['k'] = 2", "def f(x): x[1] = 2"
+    >>> texts = "d = {}; d[1] = 2", "d = {}; d['k'] = 2", "def f(x): x[1] = 2", "d = defaultdict(int); d[1]"
     >>> [keys_may_lack(list(ast.walk(ast.parse(text)))) for text in texts]
-    [True, False, False]
+    [True, False, False, True]
     """
     makes = changes = False
     for node in nodes:
+        if "defaultdict" in (_name_of(node), getattr(node, "name", None)) or getattr(node, "name", "") == "__missing__":
+            return True
         makes = makes or isinstance(node, ast.Dict | ast.DictComp) or _name_of(node) in _DICTS
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
             changes = changes or not isinstance(node.slice, ast.Slice | ast.JoinedStr) and not _is_text(node.slice)

@@ -244,16 +244,23 @@ class Absences(InTrace):
 
     def lookup(self, owner: Any, key: Any, found: Perhaps) -> Any:
         """``owner[key]``, where that is ``found``; a dict whose class has a value for a missing key is asked for it."""
-        missing = getattr(type(owner), "__missing__", None)
         present = self.presence(found)
-        if missing is None or isinstance(present, bool):
+        if present is True or not hasattr(type(owner), "__missing__"):
             return read_key(found, key)
-        if isinstance(owner, defaultdict) and owner.default_factory is not None:
-            make = owner.default_factory
-            self.if_stmt(present, _nowhere, lambda: _nothing(self.set_item(owner, key, self.call(make)())), ())
+        if present is False:
+            return self.missing(owner, key)
+        if makes_missing(owner):
+            self.if_stmt(present, _nowhere, lambda: _nothing(self.missing(owner, key)), ())
             return read_key(owner[key], key)
-        asked = missing if is_library(missing) else self.call(missing)
-        return self.if_exp(present, lambda: found.held, lambda: asked(owner, key))
+        return self.if_exp(present, lambda: found.held, lambda: self.missing(owner, key))
+
+    def missing(self, owner: dict[Any, Any], key: Any) -> Any:
+        """What the class of a dict without this key, which has a ``__missing__``, has for it."""
+        if makes_missing(owner):
+            self.set_item(owner, key, self.call(owner.default_factory)())
+            return owner[key]
+        missing = type(owner).__missing__
+        return (missing if is_library(missing) else self.call(missing))(owner, key)
 
     def pop(self, owner: dict[Any, Any], key: Any, *default: Any) -> Any:
         """``owner.pop(key, default)``."""
@@ -454,6 +461,11 @@ for _kind in (_Keys, _Values, _Items):
     ):
         setattr(_kind, f"__{_name}__", _known(f"__{_name}__"))
 _VIEWS_OF: Mapping[str, Any] = types.MappingProxyType({"keys": _Keys, "values": _Values, "items": _Items})
+
+
+def makes_missing(owner: Any) -> bool:
+    """Whether reading a key that a dict has not gives it that key."""
+    return isinstance(owner, defaultdict) and owner.default_factory is not None
 
 
 def _nowhere() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -32,7 +32,7 @@ from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, OneOf, each,
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved, used
 from autograph.runtime.layouts.perhaps import has_perhaps, is_perhaps, read_key
 from autograph.runtime.layouts.statement_variables import has_contents, holds_traced
-from autograph.runtime.staging.access.absences import Absences
+from autograph.runtime.staging.access.absences import Absences, makes_missing
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.list_writes import ListWrites, counted_from_start
 from autograph.runtime.staging.access.masks import Masks
@@ -125,6 +125,8 @@ class Lookups(InTrace):
             return self._looked_up(target, key)
         if isinstance(target, list | tuple | deque | dict | str | bytes) and self.backend.is_traced(key):
             return self._looked_up(target, key)
+        if isinstance(target, dict) and hasattr(type(target), "__missing__") and key not in target:
+            return self.absences.missing(target, key)
         found = target[key]
         return self.absences.lookup(target, key, found) if is_perhaps(found) else found
 
@@ -172,7 +174,7 @@ class Lookups(InTrace):
 
     def _looked_up(self, target: Any, key: Any) -> Any:
         if isinstance(target, dict):
-            if not target or has_perhaps(target.values()) or _makes_missing(target):
+            if not target or has_perhaps(target.values()) or makes_missing(target):
                 self.keys.end_trace(target, f"A {type(target).__name__} is read at a traced key")
             present, place = self._place_in(target, key)
             if isinstance(target, Counter):
@@ -287,11 +289,6 @@ class Lookups(InTrace):
             f"{user_location()}\n  A {kind} is indexed by a traced value, and its items do not stack into one "
             f"array: the item is known only at run time.\n  {remedy}."
         )
-
-
-def _makes_missing(target: Any) -> bool:
-    """Whether reading a key that a dict has not gives it that key."""
-    return isinstance(target, defaultdict) and target.default_factory is not None
 
 
 def _is_to_be_held(items: tuple[Any, ...], least: int) -> bool:
