@@ -18,7 +18,7 @@ from autograph.tools.fuzz import __main__ as fuzz_command
 from autograph.tools.fuzz import breakages
 from autograph.tools.fuzz.breakages import BREAKAGES
 from autograph.tools.fuzz.campaign import Failure, Report, constructs, modes_of, try_program, try_program_gradients
-from autograph.tools.fuzz.oracle import suitable
+from autograph.tools.fuzz.oracle import load, suitable
 from autograph.tools.fuzz.programs import Program, make_program
 from autograph.tools.fuzz.runs import differences, run_mode
 from autograph.tools.fuzz.saved import as_test
@@ -237,6 +237,15 @@ def test_a_refusal_is_no_difference():
     source = "def f(n, x):\n    if n:\n        y = (x,)\n    else:\n        y = [x, x]\n    return y\n"
     verdict = run_mode("jit", source, ONE_INPUT)
     assert verdict.kind == "refused" and "StagingError" in verdict.text
+
+
+def test_a_list_that_outgrows_its_room_is_no_difference():
+    source = (
+        "def f(n, x):\n    found = []\n    more = []\n    for i in range(n):\n        for k in ag.range(5):\n"
+        "            found += more\n            more.append(k)\n    return sum(found)\n"
+    )
+    verdict = run_mode("function", source, ONE_INPUT)
+    assert verdict.kind == "same" and load(source, "lists").f(3, 2.0) > 64
 
 
 def test_shrinking_keeps_what_matters():

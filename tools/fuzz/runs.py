@@ -168,7 +168,9 @@ def _function(subject: Subject) -> _Outcomes:
     # What is raised while tracing leaves no trace to be used again.
     if not made.experimental_get_tracing_count():
         outcomes = [replace(outcome, printed=None) for outcome in outcomes]
-    if made.experimental_get_tracing_count() > 1 and all(outcome.error is None for outcome in outcomes):
+    # A list that has outgrown its room is one reason to trace again.
+    is_again = made.experimental_get_tracing_count() > 1 and not made._rooms
+    if is_again and all(outcome.error is None for outcome in outcomes):
         return [Outcome(error=RuntimeError("traced more than once"))] * len(subject.inputs), {}
     return outcomes, _staged_in(programs)
 
