@@ -4,6 +4,7 @@ import datetime
 import math
 import sys
 import traceback
+from collections import defaultdict
 from decimal import Decimal
 
 import jax
@@ -188,6 +189,18 @@ def missing_key_in_a_branch_of_a_loop(x):
     return x
 
 
+def sum_of_a_number_in_a_loop(x):
+    for _ in range(jnp.int32(x) // 5):
+        x = x + sum(x)
+    return x
+
+
+def length_of_a_traced_number(x):
+    if x > 5:
+        x = x + len(x)
+    return x
+
+
 def missing_attribute_in_a_loop_over_a_range(x):
     box = Box()
     for i in range(100):
@@ -237,6 +250,17 @@ def test_type_text_and_line_are_pythons(program):
     for x in (1.0, 4.0, 7.0, 12.0):
         assert outcome(staged, x) == outcome(program, x)
     assert staged.experimental_get_tracing_count() == 1
+
+
+@pytest.mark.parametrize("program", [sum_of_a_number_in_a_loop, length_of_a_traced_number])
+def test_a_number_is_no_sequence_where_the_path_that_takes_it_for_one_runs(program):
+    staged = ag.function(program)
+    for x in (1.0, 4.0):
+        assert float(staged(jnp.float32(x))) == x
+    with pytest.raises(TypeError, match="0-d|unsized"):
+        staged(jnp.float32(12.0))
+    with pytest.raises(ag.StagingError, match="TypeError depends on a traced condition"):
+        jax.jit(ag.convert(program))(jnp.float32(12.0))
 
 
 def test_failed_import():
@@ -306,6 +330,22 @@ def test_bare_jit_is_refused_with_the_line_and_the_error():
     text = r"return 1 / n\n  ZeroDivisionError depends.*\n    division by zero\n.*autograph.function"
     with pytest.raises(ag.StagingError, match=text):
         jax.jit(ag.convert(division))(jnp.float32(1.0))
+
+
+def test_bare_jit_is_refused_where_an_iteration_finds_a_list_empty():
+    def f(n):
+        lists = defaultdict(list)
+        total = 0
+        for k in ag.range(4):
+            if k in lists:
+                total += lists[k].pop()
+            for each in lists[k]:
+                total += each
+        return total + n
+
+    assert int(ag.function(f)(jnp.int32(2))) == f(2) == 2
+    with pytest.raises(ag.StagingError, match=r"IndexError: pop from empty list\. .*\n  Call the function"):
+        jax.jit(ag.convert(f))(jnp.int32(2))
 
 
 def test_try_around_the_statement():

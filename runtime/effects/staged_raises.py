@@ -46,7 +46,7 @@ from autograph.runtime.layouts.one_of import each_purely, is_one_of
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.births import with_births
-from autograph.runtime.tracing.concretization import asks_for_value, of_arrays
+from autograph.runtime.tracing.concretization import asks_for_value, is_of_numbers, of_arrays
 from autograph.runtime.tracing.locations import (
     is_call,
     is_internal,
@@ -285,7 +285,7 @@ class Raising(InTrace):
         is_of_program = made is not None and made[0] is error
         recipe = made[1] if made is not None and is_of_program else Recipe.of(error)
         if isinstance(error, _ABSENT_WHILE_TRACING):
-            recipe.kind = next(kind for kind in (IndexError, KeyError, ValueError) if isinstance(error, kind))
+            recipe.kind = _python_class(error)
         if not is_of_program and (said := of_arrays(error)) is not None:
             recipe = Recipe.of((AttributeError if isinstance(error, AttributeError) else TypeError)(said))
         values = Site.values(recipe.content)
@@ -371,7 +371,7 @@ def is_outcome(error: BaseException) -> bool:
         if not is_call(filename) and not (is_operator(filename) and isinstance(error, _PYTHONS)):
             return False
     elif is_of_jax(filename) or is_of_package(filename):
-        return False
+        return is_of_numbers(error)
     text = str(error)
     if isinstance(error, OverflowError) and too_large_for_arrays(text) is not None:
         return False
@@ -412,12 +412,19 @@ def _refuse_large_int(error: OverflowError) -> None:
     ) from error
 
 
-def _unbound(error: BaseException) -> StagingError:
+def _absent(error: BaseException) -> StagingError:
+    remedy = "Give the variable a value before, or call" if is_unbound(error) else "Call"
     return StagingError(
-        f"{_place(error)}\n  {type(error).__name__}: {error}. Whether this is reached depends on a traced condition, and a bare jax.jit "
-        "around converted code cannot raise exceptions.\n  Give the variable a value before, or call the function through "
-        "autograph.function."
+        f"{_place(error)}\n  {_python_class(error).__name__}: {error}. Whether this is reached depends on a traced condition, and a bare "
+        f"jax.jit around converted code cannot raise exceptions.\n  {remedy} the function through autograph.function."
     )
+
+
+def _python_class(error: BaseException) -> type[BaseException]:
+    """The class of an exception as Python raises it."""
+    if isinstance(error, _ABSENT_WHILE_TRACING):
+        return next(kind for kind in (IndexError, KeyError, ValueError) if isinstance(error, kind))
+    return type(error)
 
 
 def _is_pythons(error: BaseException) -> bool:
@@ -491,8 +498,9 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
             _refuse_large_int(error)
         if scope.caught is not None and not isinstance(error, StagingError):
             raise _caught(scope.caught) from None  # the handler that raised this may not have had to run
-        if error is scope.staged and is_unbound(error) and not raising.can_raise_later():
-            raise _unbound(error) from error
+        is_absence = is_unbound(error) or isinstance(error, _ABSENT_WHILE_TRACING)
+        if error is scope.staged and is_absence and not raising.can_raise_later():
+            raise _absent(error) from error
         if error is not scope.last and not (scope.has_raised and _is_pythons(error)):
             raise
         if isinstance(error, BothRaise):

@@ -178,6 +178,11 @@ def of_arrays(error: BaseException) -> str | None:
     return said if said != text else None
 
 
+def is_of_numbers(error: BaseException) -> bool:
+    """Whether JAX says of an array what Python and NumPy say of any number: that it is no sequence."""
+    return isinstance(error, TypeError) and str(error) in ("iteration over a 0-d array", "len() of unsized object")
+
+
 def name_arrays(error: BaseException) -> None:
     """Let Python's error about a traced value speak of an array, as it does outside of a trace."""
     said = of_arrays(error)
