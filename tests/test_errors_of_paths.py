@@ -4,7 +4,6 @@ import datetime
 import math
 import sys
 import traceback
-from collections import defaultdict
 from decimal import Decimal
 
 import jax
@@ -330,22 +329,6 @@ def test_bare_jit_is_refused_with_the_line_and_the_error():
     text = r"return 1 / n\n  ZeroDivisionError depends.*\n    division by zero\n.*autograph.function"
     with pytest.raises(ag.StagingError, match=text):
         jax.jit(ag.convert(division))(jnp.float32(1.0))
-
-
-def test_bare_jit_is_refused_where_an_iteration_finds_a_list_empty():
-    def f(n):
-        lists = defaultdict(list)
-        total = 0
-        for k in ag.range(4):
-            if k in lists:
-                total += lists[k].pop()
-            for each in lists[k]:
-                total += each
-        return total + n
-
-    assert int(ag.function(f)(jnp.int32(2))) == f(2) == 2
-    with pytest.raises(ag.StagingError, match=r"IndexError: pop from empty list\. .*\n  Call the function"):
-        jax.jit(ag.convert(f))(jnp.int32(2))
 
 
 def test_try_around_the_statement():

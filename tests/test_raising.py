@@ -1,6 +1,7 @@
 """``raise`` and ``assert`` under traced conditions happen at run time, exactly; or the conversion refuses."""
 
 import traceback
+from collections import defaultdict
 
 import jax
 import jax.numpy as jnp
@@ -402,6 +403,22 @@ def test_a_variable_without_a_value_under_a_bare_jit():
 
     with pytest.raises(ag.StagingError, match="'missing'.*bare jax.jit"):
         jax.jit(ag.convert(f))(3)
+
+
+def test_a_list_that_an_iteration_finds_empty_under_a_bare_jit():
+    def f(n):
+        lists = defaultdict(list)
+        total = 0
+        for k in ag.range(4):
+            if k in lists:
+                total += lists[k].pop()
+            for each in lists[k]:
+                total += each
+        return total + n
+
+    assert int(ag.function(f)(jnp.int32(2))) == f(2) == 2
+    with pytest.raises(ag.StagingError, match=r"IndexError: pop from empty list\. .*\n  Call the function"):
+        jax.jit(ag.convert(f))(jnp.int32(2))
 
 
 def test_stop_iteration_is_raised_as_it_is():
