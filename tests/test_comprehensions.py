@@ -251,3 +251,25 @@ def test_long_lists_over_a_range_whose_elements_follow_each_other_are_one_loop()
     counts = Counts(ag.convert(stacked), jnp.ones(3))
     assert counts.loops == 1 and str(counts.jaxpr).count(" tanh ") == str(counts.jaxpr).count(" cos ") == 1
     np.testing.assert_allclose(ag.function(stacked)(jnp.ones(3)), stacked(jnp.ones(3)), rtol=1e-4)
+
+
+def targets_named_as_the_item_of_a_loop(x, n):
+    total = 0
+    for k in range(1, 4):
+        if x > 0:
+            total += sum([v * k for v in range(2) for k in (1, 2)])
+            if n > 1:
+                total += k
+    return total
+
+
+def targets_named_as_a_parameter(x, n):
+    return (sum([n for n in (1, 2)]) + (n if n > 1 else 0) if x > 0 else 0), [[n for n in (n, 1)] for n in (x, n)]
+
+
+@pytest.mark.parametrize("program", [targets_named_as_the_item_of_a_loop, targets_named_as_a_parameter])
+def test_targets_that_shadow_variables_which_blocks_inside_of_blocks_read(program):
+    for x, n in ((2, 3), (2, 1), (-1, 3)):
+        expected = program(x, n)
+        assert ag.convert(program)(x, n) == expected
+        assert jax.tree.map(int, ag.function(program)(jnp.int32(x), jnp.int32(n))) == expected

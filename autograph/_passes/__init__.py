@@ -20,6 +20,7 @@ from autograph._passes.matches import LowerMatch
 from autograph._passes.operators import LowerOperators
 from autograph._passes.outline import OutlineControlFlow
 from autograph._passes.raises import LowerRaises
+from autograph._passes.shadowed import RenameShadowing
 from autograph._passes.slices import LowerSlices
 from autograph._passes.stops import StopAtRaises
 from autograph._passes.texts import LowerTexts
@@ -30,6 +31,7 @@ PASSES = (
     LowerYields,  # first: makes copies of functions, which the other passes know by their nodes
     TakeLoopOptions,  # before what changes bodies: the directive is the first statement of a body only in the program as it was written
     LowerComprehensions,  # before lists and all of control flow: makes such
+    RenameShadowing,  # after comprehensions, before what makes functions of statements and operands
     LowerLists,  # any time before calls
     LowerMatch,  # before the rest: turns one kind of conditional into another
     NestManagers,  # before what asks which statements an exception may end early
