@@ -421,6 +421,25 @@ def test_a_list_that_an_iteration_finds_empty_under_a_bare_jit():
         jax.jit(ag.convert(f))(jnp.int32(2))
 
 
+def test_a_list_that_an_iteration_finds_empty_inside_handlers_under_a_bare_jit():
+    def f(n):
+        lists = defaultdict(list)
+        total = 0
+        try:
+            for k in ag.range(4):
+                if k in lists:
+                    total += lists[k].pop()
+                for each in lists[k]:
+                    total += each
+        except KeyError:
+            total = -1
+        return total + n
+
+    assert int(ag.function(f)(jnp.int32(2))) == f(2) == 2
+    with pytest.raises(ag.StagingError, match=r"\n  IndexError is raised here while"):
+        jax.jit(ag.convert(f))(jnp.int32(2))
+
+
 def test_stop_iteration_is_raised_as_it_is():
     @ag.function
     def f(x):

@@ -344,8 +344,8 @@ def _caught(error: BaseException) -> StagingError:
     if isinstance(error, StagingError):
         return error
     return StagingError(
-        f"{_place(error)}\n  {type(error).__name__} is raised here while a block of a staged statement is traced, inside a `try` with "
-        f"handlers: whether this runs, and so which handler does, is known only at run time.\n    {error}\n"
+        f"{_place(error)}\n  {_python_class(error).__name__} is raised here while a block of a staged statement is traced, inside a `try` "
+        f"with handlers: whether this runs, and so which handler does, is known only at run time.\n    {error}\n"
         "  Move the `try` into the block, or out of the traced function."
     )
 
