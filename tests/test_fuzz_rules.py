@@ -7,6 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import autograph as ag
+from autograph.backends.xla.while_ad.primitive import record_p
+from autograph.backends.xla.while_ad.reverse_sweep import sweep_p
 from autograph.tools.fuzz.interpreter import _NESTED, _SIMPLE, Evaluated
 
 V = np.array([3.0, -1.0, 2.0, 2.0], np.float32)
@@ -70,6 +73,23 @@ def test_rule(name, monkeypatch):
     found = Evaluated(function)(*arguments)
     for left, right in zip(jax.tree.leaves(wanted), jax.tree.leaves(found), strict=True):
         np.testing.assert_array_equal(np.asarray(left), np.asarray(right), strict=True)
+
+
+def halved(x, n):
+    while n > 0:
+        x = x * x / 2
+        n -= 1
+    return x
+
+
+@pytest.mark.parametrize("transform", [jax.grad, lambda f: jax.vmap(jax.grad(f), (0, None))])
+def test_derivatives_of_loops_are_evaluated_without_xla(transform, monkeypatch):
+    gradient = transform(ag.convert(halved))
+    x = np.float32(1.5) if transform is jax.grad else V
+    wanted = jax.jit(gradient)(x, np.int32(3))
+    for primitive in (record_p, sweep_p):
+        monkeypatch.setattr(primitive, "impl", None)  # which compiles
+    np.testing.assert_allclose(Evaluated(gradient)(x, np.int32(3)), wanted, rtol=1e-6)
 
 
 def test_every_rule_is_of_an_operation():

@@ -945,7 +945,9 @@ def define(
     Where that depends on what a program is lowered for, it is ``run_on(platform, **params)`` instead, which is asked when that is
     known. Where a program is lowered for several platforms it holds each form once: forms that are equal are one.
     ``types(*avals, **params)`` runs outside of any trace, so it makes no arrays. ``batch(axis, operands, dims, **params)``.
+    The attribute ``form_on`` that the primitive gets is ``run_on``, for those who evaluate programs without XLA.
     """
+    primitive.form_on = run_on or (lambda _, **params: partial(run, **params))
     primitive.def_abstract_eval(_varying_with_operands(types))
     primitive.def_impl(
         lambda *operands, **params: jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)

@@ -65,11 +65,11 @@ class Evaluator:
     def _other(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
         """An operation without a rule: the program that it represents, if it is of ours, or JAX's own evaluation."""
         primitive, params = equation.primitive, equation.params
-        if primitive.name in _STANDS_FOR_PROGRAM:
+        if hasattr(primitive, "form_on"):
             opened = self._opened.get(id(equation))
             if opened is None:
                 avals = [jax.ShapeDtypeStruct(atom.aval.shape, atom.aval.dtype) for atom in equation.invars]
-                opened = jax.make_jaxpr(params["lanes"].plain)(*avals)
+                opened = jax.make_jaxpr(primitive.form_on("cpu", **params))(*avals)
                 self._opened[id(equation)] = opened
             return self._closed(opened, operands)
         arrays = [jnp.asarray(value, atom.aval.dtype) for value, atom in zip(operands, equation.invars, strict=True)]
@@ -143,8 +143,6 @@ class Evaluator:
         return list(found) if equation.outvars else []
 
 
-# Of our backend: evaluated, each of them is a program of JAX's operations.
-_STANDS_FOR_PROGRAM = {"cond_lanes"}
 _NESTED: dict[str, Callable[[Evaluator, Any, list[Any]], Sequence[Any]]] = {
     "jit": Evaluator.jit,
     "pjit": Evaluator.jit,
