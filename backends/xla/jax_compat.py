@@ -947,7 +947,7 @@ def define(
     ``types(*avals, **params)`` runs outside of any trace, so it makes no arrays. ``batch(axis, operands, dims, **params)``.
     The attribute ``form_on`` that the primitive gets is ``run_on``, for those who evaluate programs without XLA.
     """
-    primitive.form_on = run_on or (lambda _, **params: partial(run, **params))
+    primitive.form_on = (lambda _, **params: partial(run, **params)) if run is not None else run_on
     primitive.def_abstract_eval(_varying_with_operands(types))
     primitive.def_impl(
         lambda *operands, **params: jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)

@@ -473,7 +473,7 @@ class Journal:
             self.touch(place)
         place.set(value)
 
-    def replace(self, place: Place) -> None:
+    def replace(self, place: Any) -> None:
         """Report that a place that a loop writes is about to hold what represents it in an iteration."""
         for attempt in self.attempts:
             attempt.note(place, place.get())

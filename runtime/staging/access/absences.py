@@ -6,7 +6,7 @@ import functools
 import types
 from collections import defaultdict
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
-from typing import Any
+from typing import Any, TypeGuard
 
 from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import is_library
@@ -259,7 +259,8 @@ class Absences(InTrace):
         if makes_missing(owner):
             self.set_item(owner, key, self.call(owner.default_factory)())
             return owner[key]
-        missing = type(owner).__missing__
+        kind: Any = type(owner)
+        missing = kind.__missing__
         return (missing if is_library(missing) else self.call(missing))(owner, key)
 
     def pop(self, owner: dict[Any, Any], key: Any, *default: Any) -> Any:
@@ -463,7 +464,7 @@ for _kind in (_Keys, _Values, _Items):
 _VIEWS_OF: Mapping[str, Any] = types.MappingProxyType({"keys": _Keys, "values": _Values, "items": _Items})
 
 
-def makes_missing(owner: Any) -> bool:
+def makes_missing(owner: Any) -> TypeGuard[defaultdict[Any, Any]]:
     """Whether reading a key that a dict has not gives it that key."""
     return isinstance(owner, defaultdict) and owner.default_factory is not None
 
