@@ -516,6 +516,26 @@ def test_a_scatter_of_one_block_says_where_and_how_large():
     assert jax_compat.scatter_window(only_equation(jnp.sin, 1.0)) is None
 
 
+def test_a_slice_and_a_write_within_a_block_are_one_of_the_array():
+    square = jnp.arange(12.0).reshape(4, 3)
+    sliced, squeeze = equations(lambda x, i: x[i], square, 2)[-2:]
+    assert jax_compat.squeezed_axes(squeeze) == (0,)
+    (array, row, _), result = sliced.invars, jax_compat.variable(jax.typeof(jnp.ones((1, 1))))
+    smaller = jax_compat.slice_like(sliced, array, [row, row], result)
+    program = jax_compat.program_of([smaller], [array, row], [result], {})
+    assert jax_compat.replay(program, square, 2)[0].tolist() == [[8.0]]
+
+    def write(x, i, row, j):
+        return x.at[i].set(row), row.at[j].set(-1.0)
+
+    found = [each for each in equations(write, square, 2, square[2], 1) if jax_compat.is_scatter(each)]
+    written = jax_compat.scatter_within(*found)
+    operands = [found[0].invars[0], found[0].invars[1], *found[1].invars[1:2]]
+    program = jax_compat.program_of(written, operands, written[-1].outvars, {})
+    indices = jnp.array([2]), jnp.array([1])
+    assert jax_compat.replay(program, square, *indices)[0].tolist() == square.at[2, 1].set(-1.0).tolist()
+
+
 def test_a_program_of_fewer_operands_and_other_results():
     program = jax.make_jaxpr(lambda x, y, z: (x + 1, z * 2))(1.0, 2.0, 3.0)
     x, _, z = program.jaxpr.invars

@@ -531,6 +531,38 @@ def scatter_window(equation: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | N
     return tuple(numbers.scatter_dims_to_operand_dims), sizes
 
 
+def scatter_within(outer: Any, inner: Any) -> list[Any]:
+    """The equations of one scatter to an array, for one that writes what another has made of the block that is there."""
+    first, second = outer.params["dimension_numbers"], inner.params["dimension_numbers"]
+    kept = [axis for axis in range(outer.invars[0].aval.ndim) if axis not in first.inserted_window_dims]
+    numbers = jax.lax.ScatterDimensionNumbers(
+        update_window_dims=second.update_window_dims,
+        inserted_window_dims=tuple(
+            sorted((*first.inserted_window_dims, *(kept[axis] for axis in second.inserted_window_dims)))
+        ),
+        scatter_dims_to_operand_dims=(
+            *first.scatter_dims_to_operand_dims,
+            *(kept[axis] for axis in second.scatter_dims_to_operand_dims),
+        ),
+    )
+    (array, place, _), (_, within, new) = outer.invars, inner.invars
+    indices = Var(place.aval.update(shape=(place.aval.shape[0] + within.aval.shape[0],)))
+    joined = equation_like(outer, jax.lax.concatenate_p, {"dimension": 0}, [place, within], [indices])
+    params = {**outer.params, "dimension_numbers": numbers}
+    return [joined, equation_like(outer, outer.primitive, params, [array, indices, new], outer.outvars)]
+
+
+def squeezed_axes(equation: Any) -> tuple[int, ...]:
+    """The axes that a ``squeeze`` leaves out."""
+    return tuple(equation.params["dimensions"])
+
+
+def slice_like(equation: Any, array: Any, starts: Sequence[Any], result: Any) -> Any:
+    """The equation of another ``dynamic_slice``."""
+    params = {**equation.params, "slice_sizes": result.aval.shape}
+    return equation_like(equation, equation.primitive, params, [array, *starts], [result])
+
+
 def are_one_scatter(first: Any, second: Any) -> bool:
     """Whether two scatters differ in their operands at most; each has a function of its own that says the same."""
     own = ("update_jaxpr", "update_consts")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import operator
 from collections import Counter, deque
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_gathers import gathered
 from autograph.runtime.containers.padded_rules import as_padded_array
 from autograph.runtime.containers.parts import parts_of
-from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.containers.traced_lists import TracedList, is_table
 from autograph.runtime.effects.raising import catching
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
@@ -91,11 +90,11 @@ class Lookups(InTrace):
         if has_contents(target):
             target.note_read()
             contents = target.contents() if self.backend.is_traced(key) else None
-            if isinstance(contents, tuple) and _is_to_be_held(contents, _CHOSEN_AT_MOST):
+            if isinstance(contents, tuple) and self._is_to_be_held(target, contents, _CHOSEN_AT_MOST):
                 if self.journal.is_interested:
                     self.journal.touch(ContentsPlace(target))
                 return target.element(target.stack_checked(key, "list index out of range"), key)
-            if isinstance(contents, tuple) and not are_alike(contents):
+            if isinstance(contents, tuple) and contents and not are_alike(contents):
                 return self._looked_up(list(contents), key)
             return target[_plain(key)]
         if self.bounds is not None:
@@ -170,7 +169,18 @@ class Lookups(InTrace):
         contents = target.contents()
         if not isinstance(contents, tuple):
             return bool(contents.kind.is_watched)
-        return any(map(self.backend.is_traced, keys)) and len(contents) > 1 and _is_to_be_held(contents, 0)
+        is_known = len(contents) < 2 or not any(map(self.backend.is_traced, keys))
+        return not is_known and self._is_to_be_held(target, contents, 0)
+
+    def _is_to_be_held(self, target: Any, items: tuple[Any, ...], least: int) -> bool:
+        """Whether a list is held in arrays from now on: it is a table, and the trace may hold such so, which it then knows."""
+        births = LOCAL.births
+        if births is None or not births.holds_tables or not is_table(items, least):
+            return False
+        births.holds_one = True
+        for loop in self.journal.loops:
+            loop.begin_with_table(target)
+        return True
 
     def _looked_up(self, target: Any, key: Any) -> Any:
         if isinstance(target, dict):
@@ -289,25 +299,6 @@ class Lookups(InTrace):
             f"{user_location()}\n  A {kind} is indexed by a traced value, and its items do not stack into one "
             f"array: the item is known only at run time.\n  {remedy}."
         )
-
-
-def _is_to_be_held(items: tuple[Any, ...], least: int) -> bool:
-    """Whether a list of these is held in arrays from now on: they are a table, and the trace may hold such so, which it then knows."""
-    births = LOCAL.births
-    if births is None or not births.holds_tables or not _is_table(items, least):
-        return False
-    births.holds_one = True
-    return True
-
-
-def _is_table(items: tuple[Any, ...], least: int) -> bool:
-    """Whether these are lists alike, of more than so many numbers."""
-    rows = [
-        tuple(item) if type(item) is list else item.contents() for item in items if type(item) in (list, TracedList)
-    ]
-    if len(rows) < len(items) or not all(type(row) is tuple and len(row) == len(rows[0]) for row in rows):
-        return False
-    return len(items) * len(rows[0]) > least and are_alike(itertools.chain(*rows))
 
 
 def _plain(key: Any) -> Any:

@@ -16,8 +16,10 @@ from autograph.runtime.containers.extents import Extent
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.parts import Path, parts_of
-from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.containers.traced_lists import TracedList, is_table, rows_of
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.elements import refused_write
+from autograph.runtime.heap.holders import reached
 from autograph.runtime.heap.journal import ContentsPlace, Place
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.kinds import Row
@@ -69,6 +71,8 @@ class ListCarry:
         self.carry = carry
         self.options = options
         self.from_python = from_python
+        self.tables: set[ListKey] = set()  # that are held in arrays from the start
+        self._met: list[ListKey] = []  # those that an iteration was seen to read at a traced index
 
     def _bound(self) -> Any:
         """How often the loop runs at most; None if that is not known."""
@@ -285,7 +289,7 @@ class ListCarry:
                     wider[path] = room
         if not wider:
             return False
-        if self.from_python and not self._numbers_held_as_constants(entries, wider):
+        if self.from_python and not self._numbers_held_as_constants(carried.variable, entries, wider):
             if any(needs_room(entries[path], ends[path]) for path in wider):
                 self._refuse_from_python()
             return False
@@ -304,7 +308,9 @@ class ListCarry:
         carried.types = [*new.types[:-1], carried.types[-1]]
         return True
 
-    def _numbers_held_as_constants(self, entries: dict[Path, Any], wider: dict[Path, Padded]) -> bool:
+    def _numbers_held_as_constants(
+        self, variable: Variable, entries: dict[Path, Any], wider: dict[Path, Padded]
+    ) -> bool:
         """Hold the numbers of lists that Python could read as constants, which tell what is computed from Python numbers alone.
 
         Returns:
@@ -313,13 +319,85 @@ class ListCarry:
         for path, room in tuple(wider.items()):
             if not isinstance(entry := entries[path], tuple) or not entry:
                 continue
-            rows = [jax.tree.leaves(element) for element in entry]
-            if any(map(has_mutable, entry)) or any(len(row) != len(room.buffers) for row in rows):
+            if (id(variable), path) in self.tables:
+                rows = rows_of(entry) or []
+                columns: list[Any] = [rows]
+            elif any(map(has_mutable, entry)):
                 return False
+            else:
+                rows = [jax.tree.leaves(element) for element in entry]
+                if any(len(row) != len(room.buffers) for row in rows):
+                    return False
+                columns = list(zip(*rows, strict=True))
             if all(type(leaf) in NUMBERS for row in rows for leaf in row):
-                pairs = zip(zip(*rows, strict=True), room.buffers, strict=True)
+                pairs = zip(columns, room.buffers, strict=True)
                 wider[path] = room.with_(buffers=tuple(_constant(column, buffer) for column, buffer in pairs))
         return True
+
+    def meets(self, table: TracedList) -> bool:
+        """Note a table that an iteration reads at a traced index; True if the loop carries its numbers one by one."""
+        key = self._find(table)
+        if key is None or key in self._met:
+            return False
+        self._met.append(key)
+        return True
+
+    def hold_met(self) -> None:
+        """Carry the tables that have been met in arrays."""
+        for key in self._met:
+            if key not in self.tables:
+                self._hold(key)
+
+    def _find(self, owner: TracedList) -> ListKey | None:
+        """Where the loop carries a list; None if it does not."""
+        for carried in self.carry.carried:
+            for path, part in self._lists_now(carried).items():
+                if part is owner:
+                    return id(carried.variable), path
+        return None
+
+    def _lists_now(self, carried: Carried) -> dict[Path, TracedList]:
+        if isinstance(carried.variable, ContentsPlace):
+            return {(): carried.variable.owner}
+        value = carried.variable.get()
+        return {} if value is UNBOUND or is_leaf(value) else lists_in(value, carried.references)
+
+    def _hold(self, key: ListKey) -> None:
+        """Carry a table in arrays, if it can be.
+
+        Raises:
+          StagingError: another name leads to a row of it.
+        """
+        carried = next(each for each in self.carry.carried if id(each.variable) == key[0])
+        entry = self._entry_contents(carried).get(key[1])
+        if isinstance(entry, tuple) and is_table(entry, 0):
+            self._refuse_other_names(carried, key[1], entry)
+            self.tables.add(key)
+            owner = TracedList((), self.checks).holding(Padded.of(entry))
+            self.widen(carried, {key[1]: list_end(owner, entry, key, self.backend)})
+            self.drop_elements()
+
+    def _refuse_other_names(self, carried: Carried, path: Path, rows: tuple[Any, ...]) -> None:
+        """See that nothing but a table leads to its rows: a write by another name would not be seen in it.
+
+        Raises:
+          StagingError: something else does, and the trace cannot be made again with the rows apart.
+        """
+        variable, is_place = carried.variable, isinstance(carried.variable, ContentsPlace)
+        if isinstance(variable, ContentsPlace):
+            table = variable.owner
+        else:
+            table = lists_in(carried.entry, carried.references)[path]
+        peak = table.peak
+        table.set_contents(())
+        try:
+            values = [each.entry for each in self.carry.carried if each is not carried or not is_place]
+            others = reached(set(map(id, rows)), [*values, *self.carry.snapshot.reachable_before()])
+        finally:
+            table.set_contents(rows)
+            table.peak = peak
+        if others:
+            raise refused_write(self.carry.where)
 
     def _entry_contents(self, carried: Carried) -> dict[Path, Any]:
         """What the lists in a variable held before the loop."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -316,7 +317,7 @@ def contents_after(
     """What a list holds after a loop, where it held ``entry`` before.
 
     The room that the loop reserved is nobody's promise any more. A list of known length is Python's again, but for long
-    ones, of more than ``limit`` elements.
+    ones, of more than ``limit`` numbers.
 
     Args:
       end: what one iteration makes of it. bound: how many there are at most. trips: how many there are; each None if not known.
@@ -339,6 +340,6 @@ def contents_after(
     length, more = entry.length if is_held else len(entry), end.extent.net_of(trips) if end.places is None else None
     if isinstance(length, int) and more is not None:
         held = held.with_(length=max(0, length + more))
-        if held.length <= limit:
+        if held.length * max(map(math.prod, held.kind.depths()), default=1) <= limit:
             return tuple(held.elements(held.length))
     return held.with_(reserved=is_held and entry.reserved, extent=extent.after(end.extent, bound, trips, many))

@@ -166,6 +166,7 @@ class LoopTrace:
                 if found.loop is not self.settling:
                     raise
                 self.settling.take_learnt()
+                self.lists.hold_met()
                 continue
             except StagingError as error:  # of a branch that makes a text longer, say
                 if not self.settling.texts_grow(error._differing):

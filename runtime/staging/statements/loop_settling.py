@@ -10,6 +10,7 @@ from typing import Any
 
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.element_kinds import Kind
+from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.growing_texts import MANY_TEXTS, GrowingText, are_longer, is_text, is_text_layout
 from autograph.runtime.effects.staged_raises import is_absence_of
 from autograph.runtime.errors import StagingError
@@ -313,6 +314,15 @@ class Settling:
     def learn(self, code: Any, place: Place, end: Any) -> None:
         """Note that a loop with this body, in this one or itself, writes a place, and what an iteration leaves in it."""
         self.learnt.setdefault(code, {})[place.key] = place, end
+
+    def begin_with_table(self, table: TracedList) -> None:
+        """Hold a list in arrays from the start, and trace the body again, if the loop carries its numbers one by one.
+
+        Raises:
+          CarriedFurtherOut: it does.
+        """
+        if self.lists.meets(table):
+            raise CarriedFurtherOut(self)
 
     def take_learnt(self) -> None:
         """Carry what this loop was seen to write while one around it was traced."""

@@ -1,0 +1,134 @@
+"""Elements of rows, ``x[i][j]``, of arrays and of lists of lists: read and written without their rows."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+
+N = 40
+A = jnp.asarray(np.random.default_rng(0).integers(0, 3, N), jnp.int32)
+B = jnp.asarray(np.random.default_rng(1).integers(0, 3, N), jnp.int32)
+
+
+def check_same(found, expected):
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(a, b)
+
+
+def common_subsequence(a, b):
+    n, m = len(a), len(b)
+    best = [[0] * (m + 1) for _ in range(n + 1)]
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            if a[i - 1] == b[j - 1]:
+                best[i][j] = best[i - 1][j - 1] + 1
+            else:
+                best[i][j] = max(best[i - 1][j], best[i][j - 1])
+    return best[n][m], best[1]
+
+
+def edit_distance(a, b):
+    n, m = len(a), len(b)
+    steps = [[0] * (m + 1) for _ in range(n + 1)]
+    for i in range(n + 1):
+        steps[i][0] = i
+    for j in range(m + 1):
+        steps[0][j] = j
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            cost = 0 if a[i - 1] == b[j - 1] else 1
+            steps[i][j] = min(steps[i - 1][j] + 1, steps[i][j - 1] + 1, steps[i - 1][j - 1] + cost)
+    return steps[n][m], steps[2]
+
+
+def knapsack(weights, values):
+    n, room = len(weights), 30
+    best = [[0] * (room + 1) for _ in range(n + 1)]
+    for i in range(1, n + 1):
+        for c in range(room + 1):
+            best[i][c] = best[i - 1][c]
+            if weights[i - 1] <= c:
+                best[i][c] = max(best[i][c], best[i - 1][c - weights[i - 1]] + values[i - 1])
+    return best[n][room], best[n]
+
+
+def shapes_read_in_loops(jaxpr, inside=False):
+    """The shapes of what the loops of a program read at traced indices."""
+    for equation in jaxpr.eqns:
+        is_loop = equation.primitive.name in ("scan", "while")
+        if inside and equation.primitive.name == "dynamic_slice":
+            yield equation.outvars[0].aval.shape
+        for inner in jax.tree.leaves(
+            list(equation.params.values()), is_leaf=lambda leaf: isinstance(leaf, jax.extend.core.ClosedJaxpr)
+        ):
+            if isinstance(inner, jax.extend.core.ClosedJaxpr):
+                yield from shapes_read_in_loops(inner.jaxpr, inside or is_loop)
+
+
+@pytest.mark.parametrize("program", [common_subsequence, edit_distance, knapsack])
+def test_a_table_filled_by_nested_loops_is_one_array(program):
+    """It was an array for each row, and each element written a select of all rows: minutes for 200 rows."""
+    jaxpr = jax.make_jaxpr(ag.convert(program))(A, B + 1)
+    (loop,) = [each for each in jaxpr.eqns if each.primitive.name == "scan" and (N + 1,) not in _shapes(each)][-1:]
+    assert len(loop.outvars) < 6
+    check_same(ag.function(program)(A, B + 1), program(np.asarray(A), np.asarray(B + 1)))
+
+
+def _shapes(equation):
+    return [variable.aval.shape for variable in equation.outvars]
+
+
+@pytest.mark.parametrize("program", [common_subsequence, edit_distance])
+def test_loops_read_and_write_no_rows_of_a_table(program):
+    jaxpr = jax.make_jaxpr(ag.convert(program))(A, B).jaxpr
+    assert {int(np.prod(shape)) for shape in shapes_read_in_loops(jaxpr)} == {1}
+
+
+@pytest.mark.parametrize("i", [-9, -5, -1, 0, 3, 4, 9])
+@pytest.mark.parametrize("j", [-9, -4, -1, 0, 2, 3, 9])
+def test_indices_out_of_range_are_as_before(i, j):
+    """JAX reads the nearest element, and drops writes."""
+
+    def use(x, i, j):
+        read = x[i][j]
+        if read > -1.0:
+            x = x.at[i].set(x[i].at[j].set(-7.0))
+            x = x.at[i].set(x[j].at[i].set(-8.0))
+        return x, read
+
+    x = jnp.arange(15.0).reshape(5, 3)
+    i, j = jnp.int32(i), jnp.int32(j)
+    with jax.disable_jit():
+        expected = use(x[:3], i, j)
+    check_same(jax.jit(ag.convert(use))(x[:3], i, j), expected)
+
+
+def test_a_table_of_numbers_of_python_stays_pythons():
+    def table(x):
+        rows = [[0] * 20 for _ in range(20)]
+        for i in range(1, 20):
+            for j in range(1, 20):
+                rows[i][j] = rows[i - 1][j - 1] + 1
+        return x + jnp.ones(rows[19][19]).sum()
+
+    check_same(ag.function(table)(jnp.float32(1.0)), 20.0)
+
+
+def test_another_name_of_a_row_is_that_row():
+    def shared(xs):
+        rows = [[0.0] * 12 for _ in range(12)]
+        first = rows[0]
+        for i in range(1, 12):
+            for j in range(12):
+                rows[i][j] = rows[i - 1][j] + xs[i]
+                first[j] = xs[j]
+        return rows, first
+
+    xs = np.arange(12.0, dtype=np.float32)
+    with pytest.warns(ag.StagingWarning, match="unrolled"):
+        found = ag.function(shared)(jnp.asarray(xs))
+    check_same(found, shared(xs))
