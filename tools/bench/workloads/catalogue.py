@@ -12,6 +12,7 @@ from autograph.tools.bench.workloads.networks import NETWORKS
 from autograph.tools.bench.workloads.ode import ODE
 from autograph.tools.bench.workloads.scalars import SCALARS
 from autograph.tools.bench.workloads.searches import SEARCHES
+from autograph.tools.bench.workloads.tables import TABLES
 from autograph.tools.bench.workloads.workload import Workload
 
 
@@ -22,5 +23,5 @@ def _with_variants(workload: Workload) -> Workload:
 
 
 WORKLOADS = {
-    each.name: _with_variants(each) for each in [*SCALARS, *ARRAYS, *JUMPS, *GRIDS, *NETWORKS, *ODE, *SEARCHES]
+    each.name: _with_variants(each) for each in [*SCALARS, *ARRAYS, *JUMPS, *GRIDS, *NETWORKS, *ODE, *SEARCHES, *TABLES]
 }
