@@ -12,10 +12,8 @@ from tests.test_keys_by_path import VALUES, outcome
 
 REFUSED = {
     "a_starred_tuple",
-    "a_list_that_binds",
     "sets",
     "matched",
-    "arguments",
     "added_to_a_list",
     "attributes",
 }

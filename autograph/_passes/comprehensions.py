@@ -266,7 +266,8 @@ class LowerComprehensions(Rewriter):
         """Whether an operator can make this list, and there is reason for it: a condition, or that the loop may be staged."""
         first, *inner = node.generators
         may_be_staged = self._may_be_staged(first.iter) or isinstance(first.iter, _MAY_BE_OPEN) or is_view(first.iter)
-        return (self._is_conditional(node) or (may_be_staged and not inner)) and self._can_be_lambdas(node)
+        is_staged = may_be_staged and not (inner or first.ifs)
+        return (is_staged or self._is_conditional(node)) and self._can_be_lambdas(node)
 
     def _moved(
         self, node: gast.AST, body: gast.AST, start: list[gast.AST], end: gast.AST | None, base: str
