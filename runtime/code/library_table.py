@@ -85,7 +85,7 @@ def _known() -> dict[str, Entry]:
     say(
         _REPEATABLE, "math cmath operator _operator functools itertools copy dataclasses collections _collections types"
     )
-    say(_REPEATABLE, "typing enum numbers abc fractions contextlib string builtins")
+    say(_REPEATABLE, "typing enum numbers abc fractions contextlib string builtins heapq _heapq bisect _bisect")
     say(_ONCE, "open input exec eval breakpoint __import__", "builtins.")
     say(_ONCE, "_lru_cache_wrapper", "functools.")
     say(_FROM_SOURCE, "heappush heappop heapify heapreplace heappushpop _siftup _siftdown", "heapq.")

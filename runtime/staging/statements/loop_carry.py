@@ -21,6 +21,7 @@ from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.journal import ContentsPlace, Place, Region
+from autograph.runtime.heap.reach import same
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.kinds import tags_in
 from autograph.runtime.layouts.sides import with_numbers
@@ -308,9 +309,9 @@ class LoopTrace:
             if leaves[-1] is not True:
                 value = self.marks.add(value, leaves[-1], f"the loop at {self.carry.where} may not have bound it")
             carried.variable.set(value)
-            installed[id(carried.variable)] = (value, leaves)
             self.settling.installed[id(carried.variable)] = leaves
             starts[id(carried.variable)] = self.lists.starts(carried, value)
+            installed[id(carried.variable)] = (carried.variable.get(), leaves)
         stand_ins.begin()
         return installed, starts
 
@@ -459,7 +460,7 @@ class LoopTrace:
             wrote = (
                 bool(region.written())
                 or effects_recorded() != effects
-                or any(v.get() is not installed.get(id(v), (None,))[0] for v in bound)
+                or any(id(v) not in installed or not same(v.get(), installed[id(v)][0]) for v in bound)
             )
             self.raising.identities.leave(known)
             self.carry.snapshot.restore()
