@@ -86,18 +86,45 @@ def test_text_of_the_index():
             x = x + (1.0 if isinstance(i, int) else 2.0)
         return x
 
-    def handled(x):
-        for i in range(N):
-            try:
-                x = x + [1.0, 2.0][i]
-            except (IndexError, TypeError):
-                x = x * 0.9
-        return x
-
     stays_python(names, X, why="an f-string")
     stays_python(in_a_callee, X, why="callee contains a formatted string")
     stays_python(kinds, X, why="isinstance")
-    stays_python(handled, X, why="try with handlers")
+
+
+def test_handlers_of_what_python_raises_of_a_tracer():
+    def of_an_attribute(x):
+        for i in range(N):
+            try:
+                width = i.bit_length()
+            except AttributeError:
+                width = 0
+            x = x * 0.9 + width
+        return x
+
+    def of_anything(x):
+        for i in range(N):
+            try:
+                x = x * 0.9 + "ab".index("ab"[i % 2])
+            except Exception:  # noqa: BLE001
+                x = x + 1
+        return x
+
+    def cut_off(i):
+        while True:
+            try:
+                return i.bit_length()
+            finally:
+                break
+        return 4
+
+    def by_a_finally(x):
+        for i in range(N):
+            x = x * 0.9 + cut_off(i)
+        return x
+
+    stays_python(of_an_attribute, X, why="no attribute bit_length")
+    stays_python(of_anything, X, why="list is indexed by a traced value")
+    stays_python(by_a_finally, X, why="cut_off contains a jump in finally")
 
 
 def test_effects_happen_once_for_each_iteration(capsys):
@@ -391,6 +418,48 @@ def test_lists_that_a_loop_lengthens_and_reads_make_one_loop(program):
         warnings.simplefilter("error")
         agree(program(X), ag.function(program)(X))
     assert 1 <= Counts(ag.convert(program), X).loops <= 8
+
+
+def handled(x):
+    stack, absent, total = [], 0, 0.0
+    for k in range(N):
+        try:
+            if jnp.sin(x * k) > 0:
+                stack.append(k)
+            else:
+                total += stack.pop()
+        except IndexError:
+            absent += 1
+    return len(stack), absent, total
+
+
+def raised_and_handled(x):
+    count = 0
+    for k in range(N):
+        try:
+            if k % 7 == 3:
+                raise ValueError(k)
+            if x * k > 50:
+                raise KeyError(k)
+            x = x + [1.0, 2.0][k]
+        except (IndexError, TypeError):
+            x = x * 0.9
+        except ValueError as error:
+            count += error.args[0]
+        except KeyError:
+            x = x * 0.99
+        else:
+            x = x + 0.1
+        finally:
+            count += 1
+    return x, count
+
+
+@pytest.mark.parametrize("program", [handled, raised_and_handled])
+def test_loops_around_handlers_are_not_unrolled(program):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agree(program(X), ag.function(program)(X))
 
 
 def test_a_list_of_python_numbers_that_a_loop_lengthens_stays_python():

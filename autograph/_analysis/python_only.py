@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import gast
 
 from autograph._analysis.children import children, walk
+from autograph._analysis.scopes import suspends, walk_scope
 
 _BUILTINS = frozenset(
     {
@@ -72,14 +73,15 @@ _NUMBER_TYPES = frozenset(
     }
 )
 _TEXT_METHODS = frozenset({"format", "format_map"})
-_TRIES = tuple(getattr(gast, name) for name in ("Try", "TryStar") if hasattr(gast, name))
+_TRY_STARS = (gast.TryStar,) if hasattr(gast, "TryStar") else ()
+_JUMPS = (gast.Return, gast.Break, gast.Continue)
 
 
 def python_only(nodes: Iterable[gast.AST]) -> str | None:
     """Name the first construct whose meaning a traced number would change without an error, else None.
 
-    An f-string would hold the tracer's own text, `isinstance` would answer otherwise, a handler would catch the error
-    that says the number is traced. What is raised is left out: there text can wait.
+    An f-string would hold the tracer's own text, `isinstance` would answer otherwise, a handler of a ``try`` that stays
+    Python's would catch the error that says the number is traced. What is raised is left out: there text can wait.
 
     >>> [python_only(gast.parse(text).body) for text in ("y += x[i]", "name = f'w{i}'", "isinstance(x, (int, str))")]
     [None, 'an f-string', 'isinstance']
@@ -102,8 +104,10 @@ def python_only(nodes: Iterable[gast.AST]) -> str | None:
 def _reason(node: gast.AST) -> str | None:
     if isinstance(node, gast.FormattedValue):
         return "an f-string"
-    if isinstance(node, _TRIES) and node.handlers:
-        return "try with handlers"
+    if isinstance(node, _TRY_STARS):
+        return "except*"
+    if isinstance(node, gast.Try):
+        return _reason_of_try(node)
     if isinstance(node, gast.BinOp) and isinstance(node.op, gast.Mod) and _is_text(node.left):
         return "a formatted string"
     if isinstance(node, gast.Name) and node.id in _BUILTINS and isinstance(node.ctx, gast.Load):
@@ -118,6 +122,14 @@ def _reason(node: gast.AST) -> str | None:
         return called.id if named & _NUMBER_TYPES else None
     if isinstance(called, gast.Name) and called.id in ("hasattr", "getattr") and len(node.args) > 1:
         return None if _is_text(node.args[1]) else called.id
+    return None
+
+
+def _reason_of_try(node: gast.AST) -> str | None:
+    if node.handlers and suspends([node]):
+        return "try with handlers around a yield"
+    if any(isinstance(part, _JUMPS) for part in walk_scope(node.finalbody)):
+        return "a jump in finally"
     return None
 
 

@@ -164,6 +164,22 @@ def is_after_raise() -> bool:
 
 
 @contextmanager
+def attempting() -> Iterator[None]:
+    """Surrounds an attempt to stage what Python may run instead: a refusal that a handler met ends the attempt, not the call."""
+    scope = current().scope
+    if scope is None:
+        yield
+        return
+    before, scope.caught = (scope.staged, scope.caught), None
+    try:
+        yield
+        if scope.caught is not None:
+            raise scope.caught
+    finally:
+        scope.staged, scope.caught = before
+
+
+@contextmanager
 def gathered() -> Iterator[None]:
     """Surrounds a block of a staged statement: exceptions in it that handlers catch are of its program where it ends.
 

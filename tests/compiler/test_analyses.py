@@ -139,7 +139,9 @@ class TestLiveness:
         ("isinstance(x, Node)", None),
         ("getattr(o, 'name')", None),
         ("getattr(o, name)", "getattr"),
-        ("try:\n  f(x)\nexcept E: pass", "try with handlers"),
+        ("try:\n  f(x)\nexcept E: pass", None),
+        ("def g():\n  try:\n    yield x\n  except E: pass", "try with handlers around a yield"),
+        ("def g():\n  try:\n    f(x)\n  finally:\n    return x", "a jump in finally"),
     ],
 )
 def test_what_only_python_can_do(source, expected):

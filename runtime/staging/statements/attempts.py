@@ -25,7 +25,7 @@ from autograph.backends.exceptions import RaiseSite
 from autograph.backends.selected import STAGING
 from autograph.runtime.effects.raise_sites import Site
 from autograph.runtime.effects.raising import chosen, current, remade
-from autograph.runtime.effects.staged_raises import BothRaise
+from autograph.runtime.effects.staged_raises import BothRaise, is_outcome
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.journal import WritesOfAttempt
@@ -367,12 +367,15 @@ class _Statement:
             return attempted
 
     def _may_be_handled(self, error: BaseException) -> bool:
-        """Whether a handler may take this: not what says that something cannot be staged."""
+        """Whether a handler may take this: not what says that something cannot be staged, or not as one loop."""
         scope = current().scope
         if scope is not None and (error is scope.staged or isinstance(error, StagingError)):
             scope.caught = error
             return False
-        return not asks_for_value(error)  # which the call of converted code says in its own words
+        if asks_for_value(error):  # which the call of converted code says in its own words
+            return False
+        is_known = isinstance(error, BothRaise) or remade(error) is not None or is_outcome(error)
+        return is_known or not self.operators.journal.is_rolling
 
     def _handled_by_python(self, error: BaseException, handlers: Sequence[Handler]) -> Any:
         for handler in handlers:

@@ -11,6 +11,7 @@ from typing import Any
 from autograph.backends.base import Backend, NotRollable
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.iterables import StagedItems, StagedIterable, StagedRange, as_staged, to_be_staged
+from autograph.runtime.effects.raising import attempting
 from autograph.runtime.effects.staged_raises import ABSENCES, Raising, may_be_bound
 from autograph.runtime.heap.copies import Copies, Watch
 from autograph.runtime.heap.in_trace import InTrace
@@ -501,7 +502,8 @@ class Loops(InTrace):
         trace = None
         with self.journal.on_trial() as undo:
             try:
-                trace = settled()
+                with attempting():
+                    trace = settled()
                 is_static = trace.test_is_static()
             except GrowthUnknown:  # it may be static: then Python can run the loop
                 is_static = True

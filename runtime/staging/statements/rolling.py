@@ -17,6 +17,7 @@ from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.code.library_table import TABLE, full_name, is_library
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged, to_be_staged
 from autograph.runtime.containers.iterators import Iterated
+from autograph.runtime.effects.raising import attempting
 from autograph.runtime.effects.staged_raises import ABSENCES, may_be_bound
 from autograph.runtime.errors import ConversionError, StagingError
 from autograph.runtime.heap.copies import Copies
@@ -126,7 +127,7 @@ class Rolling(InTrace):
     def _emit_rolled(self, trace: LoopTrace, loop: ForLoop | WhileLoop, copies: Copies, surely: bool) -> bool:
         """Settle a loop on trial and emit it, if it is large or it ``surely`` is to be one loop."""
         copies.staged = {}
-        with self.journal.rolling(), self.journal.copying(copies):
+        with self.journal.rolling(), attempting(), self.journal.copying(copies):
             trace.settle(may_peel=True)
         spec = trace.spec
         assert spec is not None
@@ -165,7 +166,7 @@ class Rolling(InTrace):
             test = loop.test
             assert test is not None
             trace = again(_MANY)
-            with self.journal.rolling():
+            with self.journal.rolling(), attempting():
                 trace.settle(may_peel=True)
                 trace.end_by(lambda: self.truth(self.opaque.block(test)()))
             if not trace.test_is_static():
