@@ -114,3 +114,52 @@ def test_what_is_set_where_it_is_absent_is_there_in_programs_that_cannot_raise(p
             assert jax.tree.map(float, run(jnp.float32(x))) == pytest.approx(wanted)
     mapped = jax.jit(jax.vmap(ag.convert(program)))(jnp.array([2.0, -3.0]))
     assert jax.tree.map(lambda v: float(v[1]), mapped) == pytest.approx(jax.tree.map(float, program(-3.0)))
+
+
+def appended_by_two_conditions(x):
+    lists = defaultdict(list)
+    if x > 0:
+        lists["a"].append(1)
+    if x > 1:
+        lists["a"].append(2)
+        lists["b"].append(3)
+    return len(lists), sum(lists["a"]), len(lists["b"])
+
+
+def appended_in_iterations(x):
+    groups = {}
+    for k in range(9):
+        if jnp.sin(x * k) > 0:
+            groups.setdefault(k % 2, []).append(k)
+    return len(groups), sum(len(groups[k]) for k in groups)
+
+
+def appended_by_a_factory_of_its_own(x):
+    groups = defaultdict(lambda: [])
+    for k in range(9):
+        if jnp.sin(x * k) > 0:
+            groups[k % 3].append(x * k)
+    return len(groups[0]), len(groups[1]), sum(groups[2])
+
+
+def made_before_the_condition(x):
+    lists = defaultdict(list)
+    first = lists["a"]
+    if x > 0:
+        first.append(x)
+    return len(lists["a"]), sum(first)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        appended_by_two_conditions,
+        appended_in_iterations,
+        appended_by_a_factory_of_its_own,
+        made_before_the_condition,
+    ],
+)
+def test_lists_that_are_set_where_they_are_absent_grow_by_conditions(program):
+    for x in (2.0, 0.1):
+        found = ag.function(program)(jnp.float32(x))
+        assert jax.tree.map(float, found) == pytest.approx(jax.tree.map(float, program(x)), rel=1e-4)

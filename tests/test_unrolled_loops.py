@@ -5,6 +5,7 @@ import heapq
 import itertools
 import random
 import warnings
+from collections import defaultdict
 
 import jax
 import jax.numpy as jnp
@@ -455,8 +456,16 @@ def raised_and_handled(x):
     return x, count
 
 
-@pytest.mark.parametrize("program", [handled, raised_and_handled])
-def test_loops_around_handlers_are_not_unrolled(program):
+def grouped_by_the_index(x):
+    groups = defaultdict(list)
+    for k in range(N):
+        if jnp.sin(x * k) > 0:
+            groups[k % 3].append(k)
+    return sum(groups[0]), len(groups[1]), len(groups)
+
+
+@pytest.mark.parametrize("program", [handled, raised_and_handled, grouped_by_the_index])
+def test_loops_whose_lists_have_no_bound_are_one_loop_in_programs_that_may_run_again(program):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         agree(program(X), ag.function(program)(X))

@@ -144,6 +144,7 @@ class Operators(Loops, Items, Calls, Builtins):
             equals=self.equals,
             merge_keyed=self.keys.merged,
             made_dict=self.keys.made_dict,
+            end_trace=self.keys.end_trace,
         )
         self.merged, self.without_absences = self.absences.merged, self.absences.without_absences
         self.check_set, self.items_in = self.absences.check_set, self.absences.items_in

@@ -48,6 +48,7 @@ class Absences(InTrace):
         equals: Callable[[Any, Any], Any],
         merge_keyed: Callable[..., dict[Any, Any]],
         made_dict: Callable[[dict[Any, Any]], dict[Any, Any]],
+        end_trace: Callable[[Any, str], None],
     ) -> None:
         self.backend = backend
         super().__init__(trace)
@@ -60,6 +61,7 @@ class Absences(InTrace):
         self.equals = equals
         self.merge_keyed = merge_keyed
         self.made_dict = made_dict
+        self.end_trace = end_trace
 
     def check_set(self, value: Perhaps) -> None:
         """Raise, when the program runs, Python's error where a place that is read holds nothing.
@@ -250,14 +252,17 @@ class Absences(InTrace):
         if present is False:
             return self.missing(owner, key)
         if makes_missing(owner):
-            self.if_stmt(present, _nowhere, lambda: _nothing(self.missing(owner, key)), ())
+            self._set_where_absent(owner, present, lambda: self.missing(owner, key))
             return read_key(owner[key], key)
         return self.if_exp(present, lambda: found.held, lambda: self.missing(owner, key))
 
     def missing(self, owner: dict[Any, Any], key: Any) -> Any:
         """What the class of a dict without this key, which has a ``__missing__``, has for it."""
         if makes_missing(owner):
-            self.set_item(owner, key, self.call(owner.default_factory)())
+            value = self.call(owner.default_factory)()
+            # In iterations it is to be one value with the list of an earlier one, as only Python's own lists are.
+            is_program = owner.default_factory is list and not self.journal.repeats
+            self.set_item(owner, key, self.new_list(value) if is_program else value)
             return owner[key]
         kind: Any = type(owner)
         missing = kind.__missing__
@@ -282,8 +287,19 @@ class Absences(InTrace):
         present = self.presence(owner[key])
         if present is True:
             return owner[key].held
-        self.if_stmt(present, _nowhere, lambda: _nothing(self.set_item(owner, key, default)), ())
+        self._set_where_absent(owner, present, lambda: self.set_item(owner, key, default))
         return read_key(owner[key], key)
+
+    def _set_where_absent(self, owner: dict[Any, Any], present: Any, set_key: Callable[[], Any]) -> None:
+        """Set a key on the paths on which a dict has it not.
+
+        Two lists of which neither could be the other are values of one key only in a dict with traced keys, so the dict becomes one.
+        """
+        try:
+            self.if_stmt(present, _nowhere, lambda: _nothing(set_key()), ())
+        except StagingError:
+            self.end_trace(owner, "A key that only some paths have set gets a value where it is absent")
+            raise
 
     def update(self, owner: dict[Any, Any], other: Mapping[Any, Any]) -> None:
         """Set the keys of a dict that may lack some of them."""
