@@ -54,6 +54,13 @@ def an_item_in_a_function(x):
         return -1
 
 
+def an_item_of_a_range(x):
+    try:
+        return range(10, 25, 5)[int(x)]
+    except IndexError as error:
+        return -len(error.args)
+
+
 def a_quotient(x):
     try:
         return 6.0 / x
@@ -102,8 +109,8 @@ def one_of_two_kinds(x):
 
 
 PROGRAMS = [
-    *(an_item, items_in_a_loop, an_item_written, an_item_in_a_function, a_quotient, integers, augmented),
-    *(left_as_it_is, one_of_two_kinds),
+    *(an_item, items_in_a_loop, an_item_written, an_item_in_a_function, an_item_of_a_range, a_quotient, integers),
+    *(augmented, left_as_it_is, one_of_two_kinds),
 ]
 VALUES = (0.0, 1.0, 2.0, 3.0, 5.0)
 

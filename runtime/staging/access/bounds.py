@@ -32,12 +32,12 @@ class Bounds:
         """Raise `IndexError`, when the program runs if need be, where ``target[key]`` does not exist.
 
         Args:
-          target: an array, a list or a tuple.
+          target: an array, a list, a tuple or a range.
           is_write: whether it is to be written.
         """
-        if isinstance(target, list | tuple):
+        if isinstance(target, list | tuple | range):
             if self._backend.is_traced(key):
-                kind = "list" if isinstance(target, list) else "tuple"
+                kind = "list" if isinstance(target, list) else "tuple" if isinstance(target, tuple) else "range object"
                 text = f"{kind} assignment index out of range" if is_write else f"{kind} index out of range"
                 self._check(key, len(target), lambda number: text)
             return

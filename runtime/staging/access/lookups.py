@@ -119,6 +119,7 @@ class Lookups(InTrace):
             is_traced = any(map(self.backend.is_traced, key if kind is tuple else (key,)))
             return jnp.asarray(target)[key] if is_traced else target[key]
         if isinstance(target, range) and self.backend.is_traced(key):
+            self.check_bounds(target, key)
             return to_be_staged(target)[key]
         if type(key) is tuple and type(target) is dict and holds_traced(key):
             return self._looked_up(target, key)
