@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+from typing import Any
 
 
 class ConversionError(Exception):
@@ -34,6 +35,23 @@ class StagingError(TypeError):
 
     _is_endless = False  # whether Python's stack has not been deep enough to trace it
     _differing: frozenset[str] = frozenset()  # the variables, if it is about such, that have no one type
+
+
+class ArgumentsChanged(StagingError):
+    """A program changes its arguments in place, and nothing writes that into the caller's.
+
+    Attributes:
+      program: that program.
+      changes: what it changes.
+      called: the function that was called in a trace.
+      inlined: what to call instead, as a part of that trace.
+    """
+
+    def __init__(self, program: Any, changes: Any) -> None:
+        super().__init__(changes.refusal)
+        self.program, self.changes = program, changes
+        self.called: Any = None
+        self.inlined: Any = None
 
 
 class TooLargeIntError(StagingError, OverflowError):

@@ -541,11 +541,21 @@ def lists_from_outside():
 
 @claim("A list, dict or dataclass argument")
 def arguments():
-    def written(xs):
+    def written(xs, ys):
         xs[0] = 5.0
+        return ys
+
+    both = [X]
+    refused(written, both, both, words="'xs' is changed in place here, and is the same object as 'ys'")
+    with pytest.raises(ag.StagingError, match="'xs' is changed in place"):
+        ag.function(written).get_concrete_function([X], [X])
+
+    def growing(xs, x):
+        if x > 0:
+            xs.append(x)
         return xs
 
-    refused(written, [X], words="'xs' is changed in place")
+    refused(growing, [X], X, words="append to a copy")
 
 
 class Log:

@@ -326,22 +326,6 @@ def test_every_signature_is_kept():
     assert f.experimental_get_tracing_count() == 40
 
 
-def test_an_argument_changed_in_place_is_refused():
-    def append(values, x):
-        values.append(x)
-        return x
-
-    with pytest.raises(ag.StagingError, match="'values' is changed in place"):
-        ag.function(append)([1], jnp.ones(2))
-
-    def grow(state):
-        state.steps += 1
-        return state.x
-
-    with pytest.raises(ag.StagingError, match="'state' is changed in place"):
-        ag.function(grow)(State(jnp.ones(2), 0))
-
-
 def test_partial_and_callable_objects():
     def f(a, b, c=1):
         return a * 100 + b * 10 + c

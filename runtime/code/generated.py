@@ -254,7 +254,7 @@ def dispatch_function(
       has_defaults: whether what is left out is the default.
       blocks: the blocks, in the order in which they are tried.
       check: none of them is tried while something of this has changed.
-      environment: ``otherwise``, ``reported`` and ``StateNeeded``.
+      environment: ``otherwise``, ``reported`` and ``Redone``, what a call ends with that is to be made by ``otherwise``.
       number: how many calls there were before.
 
     Returns: the function, and one that returns the number of the next call.
@@ -290,7 +290,7 @@ def make({", ".join(known)}):
             while True:
 {body}
                 break
-        except {_OURS}StateNeeded:  # a first call for other shapes touches Variables
+        except {_OURS}Redone:  # a first call for other shapes touches Variables, or changes its arguments
             pass
         except BaseException as {_OURS}error:
             {_OURS}cause = {_OURS}reported({_OURS}error)

@@ -489,10 +489,11 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
             return result
         if is_leaf(result):
             return result
-        if LOCAL.has_perhaps:
-            result = with_dicts_by_path(result)
         is_program = scope.frame is not None and (outer is None or outer.frame is not scope.frame)
-        return with_plain_lists(result, CountedList.of if is_program else None)
+        kept = scope.frame.arguments if is_program else ()
+        if LOCAL.has_perhaps:
+            result = with_dicts_by_path(result, kept)
+        return with_plain_lists(result, CountedList.of if is_program else None, kept)
     except Exception as error:
         if isinstance(error, OverflowError) and not STAGING.is_plain(place):
             _refuse_large_int(error)

@@ -46,7 +46,15 @@ class Entry:
         self.key: Key
 
     def call(self, arrays: Sequence[Any]) -> Any:
-        result = self.program(*arrays)
+        """The result of a call that changes none of its arguments; ``ArgumentsChanged`` if it does."""
+        return self._called(self.program.without_changes, arrays)
+
+    def call_with_changes(self, arrays: Sequence[Any]) -> Any:
+        """As `call`; a `Changed` if arguments are changed that the program may (`Program.admit`)."""
+        return self._called(self.program, arrays)
+
+    def _called(self, program: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+        result = program(*arrays)
         self.direct = direct = self.program.direct if self.is_simple else None
         if direct is not None and not (self.is_simple and self.program.direct is direct):
             self.direct = None  # another thread has traced meanwhile

@@ -81,7 +81,7 @@ class Captures:
         outer, LOCAL.written = LOCAL.written, {}
         around = LOCAL.outside, LOCAL.roots
         LOCAL.outside = lambda value: self._name_of(value, signature)
-        LOCAL.roots = lambda: self._objects_outside(signature)
+        LOCAL.roots = lambda: self.outside(signature)
         before = self._places(signature)
         try:
             yield
@@ -100,7 +100,8 @@ class Captures:
                 return label
         return None
 
-    def _objects_outside(self, signature: CallSignature) -> Iterator[tuple[str, Any]]:
+    def outside(self, signature: CallSignature) -> Iterator[tuple[str, Any]]:
+        """What a call of this signature reads from outside, and the objects among its arguments, by name."""
         for root in (*self._roots(self._readers), *_objects(signature)):
             yield root.label, root.value
 

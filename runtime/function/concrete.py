@@ -277,7 +277,7 @@ def concrete_function(
         name,
         signature,
         specs,
-        lambda *arrays: entry.program(*arrays),
+        lambda *arrays: entry.program.without_changes(*arrays),
         lambda: tools.inspect(entry.program.jitted.trace(*types())),
         lambda: entry.program.variables,
         lambda: entry.program.has_state,

@@ -51,7 +51,7 @@ def boundary(
                 if code.keeps(result):
                     return result
             converted = conversion.converted or conversion.make()
-            if watched:
+            if watched and not (LOCAL.frame is not None and LOCAL.frame.is_watched):
                 return _watched(made, converted, args, kwargs)
             if _enters_a_transform(made):
                 return _transformed(made, converted, f, lasts, args, kwargs)
@@ -142,6 +142,9 @@ def _transformed(
 
 def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any) -> Any:
     """Run the function in a trace of its own, in which nothing traced may be left on objects that outlive it."""
+
+    if LOCAL.frame is not None:
+        LOCAL.frame.is_watched = True  # a function that becomes a part of the trace is seen to by this one
 
     def check(watch: Watch) -> None:
         refuse_leaks(watch)

@@ -25,6 +25,7 @@ from autograph.runtime.code.generated import (
     itself,
 )
 from autograph.runtime.effects.failed_calls import cause_of
+from autograph.runtime.errors import ArgumentsChanged
 from autograph.runtime.layouts.static_values import BY_VALUE, SIMPLE, has_no_equality, weak_reference
 from autograph.runtime.signatures.chosen_arguments import StaticArgument
 from autograph.runtime.signatures.signature import (
@@ -60,7 +61,7 @@ class Dispatcher:
     ) -> None:
         """Leave calls to ``otherwise`` that no block is for; ``tick`` has counted those before."""
         self._parameters, self._has_defaults = parameters, has_defaults
-        self._environment = {"otherwise": otherwise, "reported": reported, "StateNeeded": StateNeeded}
+        self._environment = {"otherwise": otherwise, "reported": reported, "Redone": (StateNeeded, ArgumentsChanged)}
         self._blocks: dict[Any, _Seen] = {}
         self.tick = tick
         self.check: Check | None = None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 import jax
 
 from autograph.runtime.code.forwarding import BoundForwarding, Forwarding
+from autograph.runtime.errors import ArgumentsChanged
 from autograph.runtime.explorer.view import View
 from autograph.runtime.function import stages
 from autograph.runtime.function.cache import Cache, Entry
@@ -33,9 +34,10 @@ from autograph.runtime.function.options import Tools as Tools
 from autograph.runtime.function.pickling import Made, reduced_method
 from autograph.runtime.function.program import FirstCall, Program
 from autograph.runtime.function.reads import Reads
-from autograph.runtime.function.results import Outputs, first_line
+from autograph.runtime.function.results import Changed, Outputs, changed_outputs, first_line
 from autograph.runtime.function.shortcuts import CALLS
 from autograph.runtime.layouts.list_room import Rooms
+from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes
 from autograph.runtime.signatures.input_signature import InputSignature, is_signature_of_one
 from autograph.runtime.signatures.inputs import WeakSpec, spec_of, specs_of, type_of
 from autograph.runtime.signatures.placement import constrained, placed, spread_shardings
@@ -44,11 +46,11 @@ from autograph.runtime.signatures.signature import (
     Arguments,
     CallSignature,
     as_tree,
-    refuse_mutation,
     refuse_specs,
 )
 from autograph.runtime.signatures.tensor_spec import TensorSpec
 from autograph.runtime.state.linked_state import linked
+from autograph.runtime.state.variables import staging
 from autograph.runtime.tracing.locations import warn
 from autograph.runtime.tracing.recording import LOCAL
 from autograph.runtime.typing import PyTree
@@ -145,6 +147,7 @@ class Function(Made, Generic[P, R], Forwarding):
                 self.__name__, self._options.cache_limit, weakref.WeakMethod(referred(self._reference)._forget)
             )
             self._concrete: dict[Any, ConcreteFunction] = {}
+            self._changes: Changes | None = None  # what some program changes in its arguments
             self._log = TraceLog(self.__name__, self._options.reduce_retracing)
             self._calls = 0
             self._rooms: dict[tuple[str, str], int] = {}
@@ -336,8 +339,10 @@ class Function(Made, Generic[P, R], Forwarding):
             entry = self._entry(signature, True)
             entry.changed = None if reads is None else reads.changed
         if self._options.in_shardings is not None:
-            return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
-        return entry.call(arrays) if is_traced else self._call_and_add(values, entry, arrays)
+            return self._run(
+                lambda: values, entry, placed(arrays, spread_shardings(self._options.in_shardings, signature))
+            )
+        return self._run(lambda: values, entry, arrays) if is_traced else self._call_and_add(values, entry, arrays)
 
     def _split(self, values: tuple[Any, ...]) -> tuple[CallSignature, Sequence[Any], Reads | None]:
         """The signature of a call with these canonical values, its arrays, and what is read of its objects."""
@@ -347,11 +352,50 @@ class Function(Made, Generic[P, R], Forwarding):
 
     def _call_and_add(self, values: tuple[Any, ...], entry: Entry, arrays: Sequence[Any]) -> Any:
         """Call a program, and lead the calls like this one to it directly from now on."""
-        result = entry.call(arrays)
+        result = self._run(lambda: values, entry, arrays)
         with self._lock:
-            self._dispatcher.add(values, entry)
-            self._use_blocks()
+            if entry.program.changes is None:  # a block has no arguments to write into
+                self._dispatcher.add(values, entry)
+                self._use_blocks()
         return result
+
+    def _run(self, values: Callable[[], tuple[Any, ...]], entry: Entry, arrays: Sequence[Any]) -> Any:
+        """Call a program, and write what it changes in its arguments into ``values()``, the caller's."""
+        program = entry.program
+        call = entry.call
+        parts: ArgumentParts | None = None
+        changes = program.changes
+        while True:
+            if changes is not None:
+                is_traced = any(isinstance(array, jax.core.Tracer) for array in arrays)
+                if is_traced or not staging().is_plain(staging().place()):
+                    raise self._changed_in_trace(program, changes)
+                parts = parts or ArgumentParts(values())
+                outside = functools.partial(self._looked_at_captures().outside, entry.key[0])
+                parts.refuse_shared(self.__name__, self._arguments, changes, outside)
+                if program.admit(changes):
+                    self.forget_blocks()  # which have no arguments to write into
+                call = entry.call_with_changes
+            try:
+                result = call(arrays)
+            except ArgumentsChanged as error:
+                if error.program is not program:
+                    raise
+                changes = error.changes
+            else:
+                if type(result) is not Changed:
+                    return result
+                assert parts is not None
+                return result.put_into(parts.values, self.__name__)
+
+    def _changed_in_trace(self, program: Program, changes: Changes) -> ArgumentsChanged:
+        """The error where no run-time write is possible; converted code makes the call a part of its trace instead."""
+        error = ArgumentsChanged(program, changes)
+        converted = self._converted
+        assert converted is not None
+        error.called = self.python_function
+        error.inlined = converted if self._instance is None else types.MethodType(converted, self._instance())
+        return error
 
     def _use_blocks(self) -> None:
         if self._dispatcher.function is not None and CALLS.have_shortcuts:
@@ -385,13 +429,14 @@ class Function(Made, Generic[P, R], Forwarding):
         is_traced = self._is_traced(arrays)
         if is_traced and not entry.program.composes(*arrays):
             entry = self._entry(signature, True)
+        values = functools.partial(self._arguments.canonical, args, kwargs)
         if self._options.in_shardings is not None:
-            return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
+            return self._run(values, entry, placed(arrays, spread_shardings(self._options.in_shardings, signature)))
         # Arrays that do not fit are found when XLA's cache meets them, so they may go there directly.
         is_direct = self._options.jit_compile and not is_traced and is_signature_of_one(inputs.call)
         if is_direct and len(args) == len(arrays) and all(isinstance(value, jax.Array) for value in args):
             return self._call_and_add(args, entry, arrays)
-        return entry.call(arrays)
+        return self._run(values, entry, arrays)
 
     def _inputs(self) -> InputSignature:
         if self._made_inputs is None:
@@ -456,13 +501,16 @@ class Function(Made, Generic[P, R], Forwarding):
         assert converted is not None
         captures, arguments, instance = self._looked_at_captures(), self._arguments, self._instance
         name, shardings = self.__name__, self._options.out_shardings
+        donated = bool(signature.donated())
         owner, mine = self._reference, weakref.ref(entry)  # the entry holds the program, which holds this
 
         @functools.wraps(converted, updated=())
         def trace(*args: Any, **kwargs: Any) -> Any:
             given = args if instance is None else args[1:]
             values = arguments.canonical(given, kwargs)
-            leaves, treedef = jax.tree_util.tree_flatten(as_tree(values))
+            leaves = jax.tree_util.tree_leaves(as_tree(values))
+            parts = ArgumentParts(values)
+            LOCAL.frame.arguments = parts.containers
             inputs = [leaf for leaf, static in zip(leaves, signature.statics, strict=True) if static is None]
             arrays = tuple(map(type_of, inputs))
             reads = captures.of_arguments(signature)
@@ -477,21 +525,32 @@ class Function(Made, Generic[P, R], Forwarding):
                     if function is not None:
                         traced = dataclasses.replace(traced, rooms=dict(entry.program.rooms.asked))
                         function._log.add(traced, None if function._is_asked else entry.used)  # only a trace that ends
-                    refuse_mutation(name, arguments, values, leaves, treedef, first_line(converted), LOCAL.frame.lines)
-                    entry.traced(result)
-                    if shardings is not None:
-                        result = constrained(result, shardings)
-                    result = Outputs(name, converted).of(result)
+                    names = arguments.names(len(values))
+                    changes = parts.changed(names, name, first_line(converted), LOCAL.frame.lines)
+                    if changes is None:
+                        entry.traced(result)
+                        if shardings is not None:
+                            result = constrained(result, shardings)
+                        result = Outputs(name, converted).of(result)
+                    else:
+                        if shardings is not None:
+                            raise ArgumentsChanged(None, changes)  # which shardings of the results do not describe
+                        LOCAL.frame.changes = changes
+                        outputs = Outputs(name, converted, parts.places(), {} if donated else parts.arrays())
+                        result = changed_outputs(result, parts, changes, outputs)
+                        entry.traced(result)
                 if function is not None:
-                    function._note(signature, fixed, arrays, entry)
+                    function._note(signature, fixed, arrays, entry, changes)
             return result
 
         trace.__name__ = name
         return trace
 
-    def _note(self, signature: CallSignature, fixed: Any, arrays: tuple[Any, ...], entry: Entry) -> None:
-        """A trace has succeeded: there is a concrete function of it, and what it changed among captured
-        values is settled.
+    def _note(
+        self, signature: CallSignature, fixed: Any, arrays: tuple[Any, ...], entry: Entry, changes: Changes | None
+    ) -> None:
+        """A trace has succeeded: there is a concrete function of it, unless it changes its arguments, and what it changed
+        among captured values is settled.
         """
         with self._lock:
             captures = self._looked_at_captures()
@@ -507,7 +566,8 @@ class Function(Made, Generic[P, R], Forwarding):
             if settled != found_by:
                 self._cache.move(entry, (settled, fixed))
                 self._concrete = {(settled if k[0] == found_by else k[0], k[1]): c for k, c in self._concrete.items()}
-            if not isinstance(fixed, bool) or not fixed:
+            self._changes = self._changes or changes
+            if changes is None and (not isinstance(fixed, bool) or not fixed):
                 specs = entry.specs if entry.specs is not None else specs_of(arrays)
                 key = self._concrete_key(settled, specs)
                 if key not in self._concrete:

@@ -18,10 +18,12 @@ import jax.numpy as jnp
 
 from autograph.runtime.effects.failed_calls import cause_of
 from autograph.runtime.effects.raising import with_error
+from autograph.runtime.errors import ArgumentsChanged
 from autograph.runtime.function.program_state import State
-from autograph.runtime.function.results import finished
+from autograph.runtime.function.results import Changed, finished
 from autograph.runtime.function.shortcuts import CALLS
 from autograph.runtime.layouts.list_room import Rooms, refuse_to_run_again
+from autograph.runtime.signatures.changed_arguments import Changes
 from autograph.runtime.signatures.inputs import type_key
 from autograph.runtime.signatures.signature import CallSignature
 from autograph.runtime.state.commits import shared_values_of
@@ -60,6 +62,7 @@ class Program:
       rooms: how much room its lists have.
       statements: what was staged in it.
       variables: the user's Variables that it is given, those that it writes first.
+      changes: what it may change in its arguments, as far as its callers have said that they see to that; None if nothing.
     """
 
     def __init__(
@@ -94,6 +97,7 @@ class Program:
         self._waits = False
         self._raises = False
         self._calls_python = False
+        self.changes: Changes | None = None
         self._state: State | None = None
         self._stateless = self._compiled(self._enter)
 
@@ -122,6 +126,27 @@ class Program:
             collection.add(self, arrays)
         return result
 
+    def without_changes(self, *arrays: Any) -> Any:
+        """As a call, for a caller who has no arguments to write into.
+
+        Raises:
+          ArgumentsChanged: the program changes some.
+        """
+        return self._refuse_changes(self(*arrays))
+
+    def admit(self, changes: Changes) -> bool:
+        """The caller will write into its arguments what the program changes in these. Whether that is news."""
+        with self._lock:
+            before, self.changes = self.changes, changes if self.changes is None else self.changes.joined(changes)
+            return before is None or not before.cover(changes)
+
+    def _refuse_changes(self, results: Any) -> Any:
+        if self.changes is not None:
+            parts = jax.tree_util.tree_leaves(results, is_leaf=lambda part: isinstance(part, Changed))
+            if any(isinstance(part, Changed) for part in parts):
+                raise ArgumentsChanged(self, self.changes)
+        return results
+
     def _guarded(self, step: Callable[[], Any]) -> Any:
         """Run ``step``; what it raises is worded for the user."""
         try:
@@ -135,7 +160,10 @@ class Program:
 
     def composes(self, *arrays: Any) -> bool:
         """Whether what was traced for arrays of these types, perhaps for all sizes at once, may be mapped and differentiated."""
-        return self._guarded(lambda: getattr(self.trace(*arrays), "composes", True))
+        try:
+            return self._guarded(lambda: getattr(self.trace(*arrays), "composes", True))
+        except ArgumentsChanged:  # which the call says itself
+            return True
 
     def input_names(self) -> list[str]:
         """What the function calls its arrays."""
@@ -189,9 +217,11 @@ class Program:
         Variables' values are its first inputs.
         """
         try:
-            return self._stateless.trace(*arrays) if self._state is None else self._state.trace(arrays)
+            traced = self._stateless.trace(*arrays) if self._state is None else self._state.trace(arrays)
         except StateNeeded as needed:
-            return self._with_state(needed, arrays, lambda state: state.trace(arrays))
+            traced = self._with_state(needed, arrays, lambda state: state.trace(arrays))
+        self._refuse_changes(traced.out_info)
+        return traced
 
     def trace_with_state(self, *arrays: Any) -> tuple[Any, tuple[list[Variable], int] | None]:
         """As `trace`; and, if there is state, the Variables whose values are the first inputs, and how many of them, the
@@ -257,6 +287,8 @@ class Program:
             if self._state is not None:
                 self._state.waits = self._waits
             self._raises = self._raises or recording.may_raise
+        if recording.changes is not None and not (self.changes is not None and self.changes.cover(recording.changes)):
+            raise ArgumentsChanged(self, recording.changes)
         return key, recording
 
     def _forget(self, key: Any, recording: Recording) -> None:

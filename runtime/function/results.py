@@ -8,7 +8,7 @@ import collections
 import enum
 import inspect
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -32,6 +32,7 @@ from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, holds_objects
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import GONE, Perhaps
+from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes, Path
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -74,19 +75,21 @@ class MadeOutput:
       number: what other results refer to it by.
       kind: its class.
       names: of an object, its attributes; of a deque, its length at most; of an object that is a list, tuple or dict, how
-        many items it has, or their keys, and its attributes.
+        many items it has, or their keys, and its attributes; ... where its only part is what it is made as.
       parts: what it holds, as outputs; None for one that stands elsewhere among the results.
     """
 
     def __init__(self, number: int, kind: type, names: Any, parts: Sequence[Any] | None) -> None:
         self.number, self.kind, self.names, self.parts = number, kind, names, parts
 
-    def made(self, known: dict[int, Any]) -> Any:
+    def made(self, known: dict[Any, Any]) -> Any:
         """The result; ``known`` has those made before by their numbers."""
         made: Any
         if self.parts is None:
             return known[self.number]
-        if self.kind in (set, bytearray):
+        if self.names is ...:
+            made = known[self.number] = finished(self.parts[0], known)
+        elif self.kind in (set, bytearray):
             made = known[self.number] = self.kind(finished(list(self.parts), known))
         elif issubclass(self.kind, collections.deque):
             made = known[self.number] = self.kind((), self.names)
@@ -99,7 +102,7 @@ class MadeOutput:
             _set_attributes(made, zip(self.names, self.parts, strict=True), known)
         return made
 
-    def _made_container(self, known: dict[int, Any]) -> Any:
+    def _made_container(self, known: dict[Any, Any]) -> Any:
         keys, names = self.names
         parts: Sequence[Any] = self.parts or ()
         count = len(parts) - len(names)
@@ -125,6 +128,79 @@ class MadeOutput:
         return cls(number, kind, names, None if is_elsewhere else parts)
 
 
+@jax.tree_util.register_pytree_node_class
+class GivenOutput:
+    """A part of the caller's own arguments. Attributes: path."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def tree_flatten(self) -> tuple[tuple[()], Path]:
+        return (), self.path
+
+    @classmethod
+    def tree_unflatten(cls, path: Path, _: Any) -> GivenOutput:
+        return cls(path)
+
+
+@jax.tree_util.register_pytree_node_class
+class Changed:
+    """The result of a program that changes its arguments in place, and what it leaves in them.
+
+    Attributes:
+      result: the result.
+      contents: for each list, dict and dataclass that is changed its items or fields.
+      places: for each its path, its class, and the names of what it holds.
+    """
+
+    def __init__(
+        self, result: Any, contents: Sequence[Sequence[Any]], places: Sequence[tuple[Path, type, tuple[Any, ...]]]
+    ) -> None:
+        self.result, self.contents, self.places = result, contents, tuple(places)
+
+    def tree_flatten(self) -> tuple[tuple[Any, Any], Any]:
+        return (self.result, self.contents), self.places
+
+    @classmethod
+    def tree_unflatten(cls, places: Any, children: Any) -> Changed:
+        result, contents = children
+        return cls(result, contents, places)
+
+    def put_into(self, values: Mapping[Path, Any], name: str) -> Any:
+        """Write what a call has left in its arguments into the caller's, and return the result.
+
+        Args:
+          values: the parts of the caller's arguments by their paths, as they were before.
+          name: of the function.
+        """
+        known: dict[Any, Any] = dict(values)
+        contents = [finished(list(parts), known) for parts in self.contents]
+        result = finished(self.result, known)
+        for path, kind, _ in self.places:
+            if type(values[path]) is not kind:
+                raise StagingError(
+                    f"{name} changes a {kind.__name__} among its arguments, and is given a "
+                    f"{type(values[path]).__name__} in its place. Pass a {kind.__name__}."
+                )
+        for (path, _, names), held in zip(self.places, contents, strict=True):  # which raises nothing: all, or none
+            _overwrite(values[path], names, held)
+        return result
+
+
+def _overwrite(target: Any, names: Sequence[Any], held: Sequence[Any]) -> None:
+    """Let a list, dict or dataclass hold this and nothing else."""
+    if isinstance(target, list):
+        target[:] = held
+    elif isinstance(target, dict):
+        items = {key: part for key, part in zip(names, held, strict=True) if part is not GONE}
+        for key in [key for key in target if key not in items]:
+            del target[key]
+        target.update(items)  # keys that are in both keep their places
+    else:
+        for name, part in zip(names, held, strict=True):
+            object.__setattr__(target, name, part)
+
+
 def _set_attributes(made: Any, parts: Iterable[tuple[str, Any]], known: dict[int, Any]) -> None:
     """Set the attributes of an object, those that no path to the end has set left out."""
     for name, part in parts:
@@ -133,19 +209,55 @@ def _set_attributes(made: Any, parts: Iterable[tuple[str, Any]], known: dict[int
 
 
 class Outputs:
-    """Takes down the results of one trace of a function."""
+    """Takes down the results of one trace of a function.
 
-    def __init__(self, name: str, function: Any) -> None:
+    ``given``: the containers among the arguments that are to be the caller's own in the results, by identity; ``moved``: the
+    arrays, in what an argument is left with.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Any,
+        given: Mapping[int, Path] | None = None,
+        moved: Mapping[int, Path] | None = None,
+    ) -> None:
         self._name, self._where = name, first_line(function)
+        self._given, self._moved = given or {}, moved or {}
         self._numbers: dict[int, int] = {}
         self._made: list[Any] = []
         self._reached: Reached | None = None
 
     def of(self, result: Any) -> Any:
         """What the program returns for this result."""
-        return jax.tree_util.tree_map(self._leaf, result, is_leaf=is_one_shot)
+        return jax.tree_util.tree_map(self._leaf, result, is_leaf=self._is_leaf)
+
+    def contents(self, parts: Iterable[Any]) -> list[Any]:
+        """What the program returns for what it leaves in an argument."""
+        return list(map(self._content, parts))
+
+    def _content(self, part: Any) -> Any:
+        if id(part) in self._moved:
+            return GivenOutput(self._moved[id(part)])
+        if isinstance(part, TracedList):
+            return self._made_anew(part, ..., [self._part(part)])
+        if type(part) not in (list, dict) or id(part) in self._given:
+            return self._part(part)
+        if self._is_outside(part):
+            return StaticOutput(_Object(part))
+        items = part.values() if isinstance(part, dict) else part
+        return self._made_anew(
+            part, (tuple(part) if isinstance(part, dict) else len(part), ()), map(self._content, items)
+        )
+
+    def _is_leaf(self, part: Any) -> bool:
+        return id(part) in self._given or id(part) in self._numbers or is_one_shot(part)
 
     def _leaf(self, leaf: Any) -> Any:
+        if id(leaf) in self._given:
+            return GivenOutput(self._given[id(leaf)])
+        if id(leaf) in self._numbers:
+            return self._made_anew(leaf, None, ())
         if isinstance(leaf, Variable):
             return leaf.value
         if isinstance(leaf, _VALUES):
@@ -183,8 +295,8 @@ class Outputs:
         """What an object holds: a Variable is itself there, and not its value."""
         keep = lambda leaf: StaticOutput(_Object(leaf)) if isinstance(leaf, Variable) else self._leaf(leaf)  # noqa: E731
         held = part.held if type(part) is Perhaps else part
-        held = with_plain_lists(with_dicts_by_path(held), CountedList.of)
-        made = jax.tree_util.tree_map(keep, held, is_leaf=is_one_shot)
+        held = with_plain_lists(with_dicts_by_path(held, self._given), CountedList.of, self._given)
+        made = jax.tree_util.tree_map(keep, held, is_leaf=self._is_leaf)
         return Perhaps(part.present, made, part.absence) if type(part) is Perhaps else made
 
     def _is_outside(self, value: Any) -> bool:
@@ -213,6 +325,15 @@ class Outputs:
         )
 
 
+def changed_outputs(result: Any, parts: ArgumentParts, changes: Changes, outputs: Outputs) -> Changed:
+    """What a program returns that has changed parts of its arguments."""
+    places, contents = [], []
+    for path, kind, names, held in parts.contents(changes):
+        places.append((path, kind, names))
+        contents.append(outputs.contents(held))
+    return Changed(outputs.of(result), contents, places)
+
+
 def first_line(function: Any) -> str:
     """Where the user's function begins."""
     code = getattr(inspect.unwrap(function), "__code__", None)
@@ -238,18 +359,21 @@ _BY_PATH = (Perhaps, DictByPath)
 
 def is_stand_in(leaf: Any) -> bool:
     """Whether this, in a program's results, represents something else, which `finished` returns."""
-    return issubclass(type(leaf), (StaticOutput, MadeOutput, *_RESOLVED, *_BY_PATH))
+    return issubclass(type(leaf), (StaticOutput, MadeOutput, GivenOutput, Changed, *_RESOLVED, *_BY_PATH))
 
 
-def finished(result: Any, known: dict[int, Any] | None = None) -> Any:
-    """What the caller sees of a program's results."""
+def finished(result: Any, known: dict[Any, Any] | None = None) -> Any:
+    """What the caller sees of a program's results; a `Changed` is left to whoever has the call's arguments.
+
+    ``known``: what has been made, by number, and the parts of the caller's arguments, by path.
+    """
     known = {} if known is None else known
     leaves, treedef = jax.tree_util.tree_flatten(result, is_leaf=is_stand_in)
     # A list: a StopIteration that a program raises would be another error out of a generator, as `tree_map` has one.
     return jax.tree_util.tree_unflatten(treedef, [_finished_leaf(leaf, known) for leaf in leaves])
 
 
-def _finished_leaf(leaf: Any, known: dict[int, Any]) -> Any:
+def _finished_leaf(leaf: Any, known: dict[Any, Any]) -> Any:
     if type(leaf) is OneOf and holds_objects(leaf):  # each is made: others may refer to it
         leaf = OneOf([_finished_leaf(each, known) for each in candidates_of(leaf)], code_of(leaf))
         return leaf.resolve()
@@ -269,6 +393,8 @@ def _finished_leaf(leaf: Any, known: dict[int, Any]) -> Any:
         return leaf if resolved is leaf else finished(resolved, known)
     if isinstance(leaf, MadeOutput):
         return leaf.made(known)
+    if isinstance(leaf, GivenOutput):
+        return known[leaf.path]
     if isinstance(leaf, StaticOutput):
         return leaf.value.value if type(leaf.value) is _Object else leaf.value
     return leaf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 import jax
@@ -21,21 +21,27 @@ _TRACED = (TracedList, TracedDeque, TracedTuple, TracedSet, TracedDict)
 _MAY_HOLD_LISTS = frozenset([*_TRACED, list, tuple, dict])
 
 
-def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = None) -> Any:
-    """A result with Python's lists instead of those whose length is known; ``as_array`` gives others for some."""
+def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = None, kept: Container[int] = ()) -> Any:
+    """A result with Python's lists instead of those whose length is known; ``as_array`` gives others for some.
+
+    ``kept``: the identities of parts that stay as they are.
+    """
     leaves, treedef = jax.tree_util.tree_flatten(
-        value, is_leaf=lambda part: isinstance(part, TracedList) or is_one_shot(part)
+        value, is_leaf=lambda part: id(part) in kept or isinstance(part, TracedList) or is_one_shot(part)
     )
     if not any(isinstance(leaf, TracedList) for leaf in leaves):
         return value
     resolved = []
     for leaf in leaves:
+        if id(leaf) in kept:
+            resolved.append(leaf)
+            continue
         if isinstance(leaf, TracedList):
             leaf = (as_array(leaf) if as_array is not None else None) or leaf.resolve()
         if type(leaf) is collections.deque:
-            leaf = collections.deque((with_plain_lists(part, as_array) for part in leaf), leaf.maxlen)
+            leaf = collections.deque((with_plain_lists(part, as_array, kept) for part in leaf), leaf.maxlen)
         if type(leaf) in (list, tuple):
-            leaf = type(leaf)([with_plain_lists(part, as_array) for part in leaf])
+            leaf = type(leaf)([with_plain_lists(part, as_array, kept) for part in leaf])
         resolved.append(leaf)
     return jax.tree_util.tree_unflatten(treedef, resolved)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable, Sequence
 from typing import Any
 
 import jax
@@ -160,23 +160,29 @@ def settled(value: Any) -> Any:
     return value.held if bool(present) else GONE
 
 
-def with_dicts_by_path(value: Any) -> Any:
-    """A result with a `DictByPath` for each dict that may lack keys. What else may be absent is read."""
+def with_dicts_by_path(value: Any, kept: Container[int] = ()) -> Any:
+    """A result with a `DictByPath` for each dict that may lack keys. What else may be absent is read.
+
+    ``kept``: the identities of parts that stay as they are.
+    """
 
     def is_leaf(part: Any) -> bool:
-        return type(part) is Perhaps or (isinstance(part, dict) and has_perhaps(part.values()))
+        return id(part) in kept or type(part) is Perhaps or (isinstance(part, dict) and has_perhaps(part.values()))
 
     def replaced(leaf: Any) -> Any:
+        if id(leaf) in kept:
+            return leaf
         if type(leaf) is Perhaps:
-            return with_dicts_by_path(leaf.read())
+            return with_dicts_by_path(leaf.read(), kept)
         if not is_leaf(leaf):
             return leaf
         if is_sorted_by_jax(leaf) and all(part.present is True for part in leaf.values() if type(part) is Perhaps):
             inside = {
-                key: with_dicts_by_path(part.held if type(part) is Perhaps else part) for key, part in leaf.items()
+                key: with_dicts_by_path(part.held if type(part) is Perhaps else part, kept)
+                for key, part in leaf.items()
             }
             return _kind_of(leaf)(inside)
-        inside = {key: _inside(part) for key, part in _in_order(leaf)}
+        inside = {key: _inside(part, kept) for key, part in _in_order(leaf)}
         return dict_by_path(inside, _kind_of(leaf))
 
     leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
@@ -201,7 +207,7 @@ def _in_order(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
     return list(value.items())
 
 
-def _inside(part: Any) -> Any:
+def _inside(part: Any, kept: Container[int]) -> Any:
     if type(part) is Perhaps:
-        return Perhaps(part.present, with_dicts_by_path(part.held), part.absence)
-    return with_dicts_by_path(part)
+        return Perhaps(part.present, with_dicts_by_path(part.held, kept), part.absence)
+    return with_dicts_by_path(part, kept)

@@ -16,7 +16,7 @@ import numpy as np
 
 from autograph.backends.selected import STAGING
 from autograph.runtime.effects.raising import Guarded
-from autograph.runtime.errors import StagingError
+from autograph.runtime.errors import ArgumentsChanged, StagingError
 from autograph.runtime.function.concrete import ConcreteFunction
 from autograph.runtime.function.function import Function
 from autograph.runtime.saving import manifest, tensors
@@ -317,6 +317,8 @@ class _Saving:
 def _programs_of(function: Function[..., Any]) -> list[ConcreteFunction]:
     if function.input_signature is not None:
         return [function.get_concrete_function()]
+    if function._changes is not None:
+        raise ArgumentsChanged(None, function._changes)
     return function.concrete_functions()
 
 

@@ -19,8 +19,6 @@ import jax
 import numpy as np
 
 from autograph.runtime.code.generated import refusal_of_call
-from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.object_graph import Reached
 from autograph.runtime.layouts.static_values import StaticLeaf, WholeArgument, static_leaf
 from autograph.runtime.signatures.chosen_arguments import (
     ArgumentOptions,
@@ -30,7 +28,7 @@ from autograph.runtime.signatures.chosen_arguments import (
     refuse_both,
 )
 from autograph.runtime.signatures.tensor_spec import TensorSpec
-from autograph.runtime.state.linked_state import NodeArgument, held, released
+from autograph.runtime.state.linked_state import held, released
 
 _ARRAYS = (jax.Array, np.ndarray, jax.ShapeDtypeStruct, TensorSpec)
 
@@ -337,13 +335,6 @@ def dictionary_key_types(tree: Any) -> tuple[type, ...]:
     return tuple(found)
 
 
-def _is_same(new: Any, old: Any) -> bool:
-    """Whether a leaf is still that leaf."""
-    if type(new) is NodeArgument and type(old) is NodeArgument:
-        new, old = new.value, old.value
-    return new is old
-
-
 def refuse_specs(name: str, call: CallSignature, arrays: Sequence[Any]) -> None:
     """Raise `TypeError` if a call is given what only represents an array."""
     for label, array in zip(call.array_labels(), arrays, strict=True):
@@ -352,47 +343,3 @@ def refuse_specs(name: str, call: CallSignature, arrays: Sequence[Any]) -> None:
                 f"{name}(): the argument `{label}` is a {type(array).__name__}, which describes an array; pass the array, or call "
                 "get_concrete_function, which takes descriptions"
             )
-
-
-def refuse_mutation(
-    name: str,
-    arguments: Arguments,
-    values: tuple[Any, ...],
-    leaves: Sequence[Any],
-    treedef: Any,
-    where: str,
-    lines: Mapping[int, str],
-) -> None:
-    """Raise `StagingError` if a list, dict or dataclass among the arguments is no longer what it was.
-
-    Arguments are the caller's: what a compiled program does to a container would never reach it.
-
-    Args:
-      where: the function's first line.
-      lines: by the identities of what has been written, the line that did so.
-    """
-    now, structure = jax.tree_util.tree_flatten(as_tree(values))
-    if structure == treedef and all(map(_is_same, now, leaves)):
-        return
-    position = 0
-    for label, value, shape in zip(arguments.names(len(values)), values, treedef.children(), strict=True):
-        part, new_shape = jax.tree_util.tree_flatten(as_tree(value))
-        old = leaves[position : position + shape.num_leaves]
-        position += shape.num_leaves
-        if shape != new_shape or not all(map(_is_same, part, old)):
-            reached = Reached([(label, value)])
-            found = ((reached.name_of(key), line) for key, line in lines.items())
-            written, where = next((each for each in found if each[0]), (label, where))
-            raise StagingError(
-                f"{where}\n  {written!r} is changed in place here, and is an argument of {name}: the change would not be visible to the "
-                f"caller.\n  {_copy_of(label, value, written == label)}"
-            )
-
-
-def _copy_of(label: str, value: Any, is_whole: bool) -> str:
-    """The remedy for a write to an argument, or to a part of it."""
-    if is_whole and type(value) in (list, dict):
-        return f"Change a copy, and return it: {label} = {type(value).__name__}({label})."
-    if is_whole and dataclasses.is_dataclass(value):
-        return f"Make a changed copy, and return it: {label} = dataclasses.replace({label}, ...)."
-    return f"Change a copy, and return it: {label} = copy.deepcopy({label})."

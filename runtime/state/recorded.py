@@ -29,7 +29,7 @@ _LARGE_CONSTANT = 2**20
 
 class Recording:
     """What was recorded for one set of array types. Attributes: tree (of the results), touched and created
-    Variables, held (for the position of each large constant, what holds it).
+    Variables, changes (of the arguments), held (for the position of each large constant, what holds it).
     """
 
     def __init__(self, program: Any, tree: Any, count: int, frame: Frame) -> None:
@@ -37,6 +37,7 @@ class Recording:
         self.tree = tree
         self.count = count
         self.created = frame.created
+        self.changes = frame.changes
         self.has_effects = staging().has_effects(program)
         self.may_raise = staging().may_raise(program)
         self.is_bound = staging().is_bound(program)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import operator
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -42,6 +42,9 @@ class Frame:
       created: the Variables that it created, each with its recorded initial value, or None if that is known.
       statements: the staged statements recorded in it.
       lines: by the identities of the lists, dicts and objects from outside that it has written, the line that did so first.
+      is_watched: whether someone notes the writes of the whole trace.
+      arguments: the identities of the lists, dicts and dataclasses among its arguments.
+      changes: what it has changed in them; None if nothing.
       touched: the Variables that it read or assigned, by identity. The program needs them even if they are dropped
         later.
     """
@@ -55,6 +58,9 @@ class Frame:
         self.may_create = may_create
         self.created: list[tuple[Variable, Any]] = []
         self.lines: dict[int, str] = {}
+        self.is_watched = False
+        self.arguments: Container[int] = ()
+        self.changes: Any = None
         self.touched: dict[int, Variable] = {}
         self.place: Any = None
 

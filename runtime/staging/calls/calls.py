@@ -21,7 +21,7 @@ from autograph.runtime.containers.array_functions import has_twin
 from autograph.runtime.containers.orderings import Orderings
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import current, through_control_flow
-from autograph.runtime.errors import ConversionError
+from autograph.runtime.errors import ArgumentsChanged, ConversionError
 from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.heap.journal import ContentsPlace, is_mutating_method
 from autograph.runtime.heap.list_outputs import as_argument
@@ -341,7 +341,8 @@ class Calls(InTrace):
             if not callable(called):
                 return called
             is_kept = not self.recursive or getattr(called, _UNCONVERTED, False)
-            return self.with_converted_functions(called if is_kept else self.transformed.around(called))
+            made = self.with_converted_functions(called if is_kept else self.transformed.around(called))
+            return _inlined_if_it_changes_arguments(called, made) if hasattr(kind, "python_function") else made
         method = class_attribute(kind, "__call__")
         if type(method) is types.FunctionType:
             converted = self._function(method)
@@ -389,6 +390,21 @@ class Calls(InTrace):
         converted = [self.convert_function(value) for value in values]
         unchanged = all(new is old for new, old in zip(converted, values, strict=True))
         return values if unchanged else type(values)(converted)
+
+
+def _inlined_if_it_changes_arguments(called: Any, made: Callable[..., Any]) -> Callable[..., Any]:
+    """A `Function`, which a trace calls as ``made``: a part of the trace if it changes its arguments in place."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return made(*args, **kwargs)
+        except ArgumentsChanged as error:
+            if error.inlined is None or error.called != called.python_function:  # of a function that it calls
+                raise
+            inlined = error.inlined
+        return inlined(*args, **kwargs)
+
+    return call
 
 
 def _lists_by_default(cls: Any) -> list[str]:

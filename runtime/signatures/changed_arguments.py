@@ -1,0 +1,199 @@
+"""Lists, dicts and dataclasses among a call's arguments that the function changes in place.
+
+A trace is given containers of its own in the places of the caller's. What it leaves in them is an output of the program,
+which a call writes into the caller's containers when the program has ended.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from autograph.runtime.containers.traced_deques import TracedDeque
+from autograph.runtime.containers.traced_dicts import TracedDict
+from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.containers.traced_sets import TracedSet
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.object_graph import Reached
+from autograph.runtime.signatures.signature import Arguments, as_tree, is_record
+from autograph.runtime.state.linked_state import is_node
+
+Path = tuple[Any, ...]
+"""The number of a parameter's value, and the steps of JAX from there."""
+
+_WRITTEN = (list, dict, collections.OrderedDict, collections.defaultdict)
+
+_OF_A_TRACE = (TracedList, TracedDeque, TracedDict, TracedSet)
+"""What converted code makes. A call that changes one is a part of its caller's trace."""
+
+
+def parts_of(value: Any) -> list[tuple[Any, Any]]:
+    """What a list, tuple, dict or dataclass among the arguments holds, each with the step that leads to it."""
+    if is_record(value):
+        return [(jax.tree_util.GetAttrKey(f.name), getattr(value, f.name)) for f in dataclasses.fields(value)]
+    if type(value) in _WRITTEN and isinstance(value, dict):
+        return [(jax.tree_util.DictKey(key), part) for key, part in dict.items(value)]
+    if type(value) is list or isinstance(value, tuple):
+        return [(jax.tree_util.SequenceKey(k), part) for k, part in enumerate(value)]
+    return []
+
+
+def is_written_in_place(value: Any) -> bool:
+    """Whether what a call leaves in this container can be written into the caller's."""
+    return type(value) in _WRITTEN or is_record(value)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What a trace has changed in its arguments.
+
+    Attributes:
+      labels: what a user calls each container, by its path.
+      refusal: the text of the error where the caller would not see the change.
+    """
+
+    labels: Mapping[Path, str]
+    refusal: str
+
+    def cover(self, other: Changes) -> bool:
+        return self.labels.keys() >= other.labels.keys()
+
+    def joined(self, other: Changes) -> Changes:
+        return Changes({**self.labels, **other.labels}, self.refusal)
+
+
+class ArgumentParts:
+    """The parts of the arguments of one call, or of one trace, as they are now.
+
+    Attributes:
+      values: each by its path.
+      containers: for the identity of each list, dict and dataclass its paths.
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._count = len(values)
+        self.values: dict[Path, Any] = {}
+        self.containers: dict[int, list[Path]] = {}
+        self._held: dict[Path, list[tuple[Any, Any]]] = {}
+        self._unpacked: dict[Path, tuple[list[Any], Any]] = {}  # objects of other classes that JAX takes apart
+        for number, value in enumerate(values):
+            self._take((number,), value)
+
+    def _take(self, path: Path, value: Any) -> None:
+        self.values[path] = value
+        parts = parts_of(value)
+        if parts or is_written_in_place(value):
+            self._held[path] = parts
+        elif not isinstance(value, jax.Array) and not is_node(value) and not jax.tree_util.all_leaves([value]):
+            self._unpacked[path] = jax.tree_util.tree_flatten(as_tree(value))
+        if is_written_in_place(value):
+            self.containers.setdefault(id(value), []).append(path)
+        for step, part in parts:
+            self._take((*path, step), part)
+
+    def changed(self, names: Sequence[str], name: str, where: str, lines: Mapping[int, str]) -> Changes | None:
+        """What is no longer as it was; None if all is.
+
+        Args:
+          names: of the parameters' values.
+          name: of the function.
+          where: its first line.
+          lines: by the identities of what has been written, the line that did so.
+
+        Raises:
+          StagingError: it is an object that JAX unpacks in a way of its own.
+        """
+        found: dict[Path, str] = {}
+        refusal: StagingError | None = None
+        for path in filter(self._is_changed, self.values):
+            value, label = self.values[path], _label(names, path)
+            refusal = refusal or StagingError(
+                f"{lines.get(id(value), where)}\n  {label!r} is changed in place here, and is an argument of {name}: the change "
+                f"would not be visible to the caller.\n  {_copy_of(label, value)}"
+            )
+            if not is_written_in_place(value) and type(value) not in _OF_A_TRACE:
+                raise refusal
+            found[path] = label
+        return None if refusal is None else Changes(found, str(refusal))
+
+    def _is_changed(self, path: Path) -> bool:
+        value = self.values[path]
+        if path in self._unpacked:
+            leaves, structure = self._unpacked[path]
+            now, new_structure = jax.tree_util.tree_flatten(as_tree(value))
+            return bool(structure != new_structure) or any(new is not old for new, old in zip(now, leaves, strict=True))
+        if path not in self._held:
+            return False
+        before, after = self._held[path], parts_of(value)
+        return len(before) != len(after) or any(
+            a != b or x is not y for (a, x), (b, y) in zip(before, after, strict=True)
+        )
+
+    def places(self) -> dict[int, Path]:
+        """The lists, dicts and dataclasses by identity, each with the first of its paths."""
+        return {key: paths[0] for key, paths in self.containers.items()}
+
+    def arrays(self) -> dict[int, Path]:
+        """The inputs of a trace by identity, each with its path."""
+        return {id(value): path for path, value in self.values.items() if isinstance(value, jax.core.Tracer)}
+
+    def contents(self, changes: Changes) -> list[tuple[Path, type, tuple[Any, ...], list[Any]]]:
+        """What is changed: the path of each container, its class, and the names and values of what it holds now."""
+        found = []
+        for path in changes.labels:
+            value = self.values[path]
+            if type(value) in _OF_A_TRACE:
+                continue
+            parts = parts_of(value)
+            names = tuple(
+                step.key if isinstance(value, dict) else step.name for step, _ in parts if type(value) is not list
+            )
+            found.append((path, type(value), names, [part for _, part in parts]))
+        return found
+
+    def refuse_shared(
+        self, name: str, arguments: Arguments, changes: Changes, outside: Callable[[], Iterable[tuple[str, Any]]]
+    ) -> None:
+        """`StagingError` if a container that is changed is reached in two ways, which a trace takes for two containers.
+
+        Args:
+          name: of the function.
+          arguments: of its parameters.
+          changes: what the program changes.
+          outside: what the function reads from outside.
+        """
+        names = arguments.names(self._count)
+        others = Reached([*outside(), *((_label(names, path), self.values[path]) for path in self._unpacked)])
+        for path, label in changes.labels.items():
+            value = self.values.get(path)
+            if type(value) in _OF_A_TRACE:
+                raise StagingError(changes.refusal)
+            if not is_written_in_place(value):
+                continue
+            again = [_label(names, each) for each in self.containers[id(value)] if each != path]
+            if value in others:
+                again.append(others.name(value))
+            if again:
+                raise StagingError(
+                    f"{changes.refusal.partition(chr(10))[0]}\n  {label!r} is changed in place here, and is the same object as "
+                    f"{again[0]!r}, which {name} is given too: to the compiled program they are two.\n  Pass a copy of one of "
+                    f"them: copy.deepcopy({label})."
+                )
+
+
+def _label(names: Sequence[str], path: Path) -> str:
+    return names[path[0]] + jax.tree_util.keystr(path[1:])
+
+
+def _copy_of(label: str, value: Any) -> str:
+    """The remedy for a write to an argument, or to a part of it."""
+    if label.isidentifier() and type(value) in (list, dict):
+        return f"Change a copy, and return it: {label} = {type(value).__name__}({label})."
+    if label.isidentifier() and dataclasses.is_dataclass(value):
+        return f"Make a changed copy, and return it: {label} = dataclasses.replace({label}, ...)."
+    return f"Change a copy, and return it: {label} = copy.deepcopy({label})."
