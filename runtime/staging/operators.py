@@ -87,7 +87,7 @@ class Operators(Loops, Items, Calls, Builtins):
         self.converter: Any = None
         self.found_again: tuple[Callable[..., Operators], tuple[Any, ...]] | None = None
         self.opaque = OpaqueCalls(trace, self._is_converted, lambda function: self.converter.writes_unseen(function))
-        conditionals = Conditionals(backend, trace, self.opaque, self.call, asked=lambda value: self.asked(value))
+        conditionals = Conditionals(backend, trace, self, self.opaque, self.call, asked=lambda value: self.asked(value))
         self.if_stmt, self.if_exp, self.staged_if = conditionals.if_stmt, conditionals.if_exp, conditionals.staged_if
         self.and_, self.or_, self.not_ = conditionals.and_, conditionals.or_, conditionals.not_
         self.truth, self.bound = conditionals.truth, conditionals.bound

@@ -61,6 +61,7 @@ class Conditionals(InTrace):
     """The operators for two-way choices, and for ``assert``.
 
     Args:
+      checks: the operators.
       call: what to call in place of a function.
       asked: of `Operations`.
 
@@ -71,12 +72,14 @@ class Conditionals(InTrace):
         self,
         backend: Backend,
         trace: Callable[[], Trace],
+        checks: Any,
         opaque: OpaqueCalls,
         call: Callable[[Any], Any],
         asked: Callable[[Any], Any],
     ) -> None:
         super().__init__(trace)
         self.backend = backend
+        self.checks = checks
         self.opaque = opaque
         self.asked = asked
         self.raising = Raising(backend, trace, self.staged_if, call)
@@ -285,7 +288,7 @@ class Conditionals(InTrace):
         result = Slot(RESULT, None)
         places: list[Any] = [result, *variables]
         parts, written = self._joined_parts(ends, len(places), entry, snapshot, where, predicate)
-        joined = Join(self.backend, where, predicate, parts.is_outer, self)
+        joined = Join(self.backend, where, predicate, parts.is_outer, self.checks)
         if all(end.raises for end in ends):
             joined.emit(predicate, ends)
             self.raising.end_block()
