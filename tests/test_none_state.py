@@ -223,8 +223,22 @@ def objects_by_or(x, limit):
     return one.value, other.value, both.value, rest[0], len(rest), 1 if found else 2, not large
 
 
+def set_by_a_function(x, limit):
+    found = None
+
+    def note(v):
+        nonlocal found
+        found = v
+        return v > limit
+
+    for v in x:
+        if note(v):
+            break
+    return found
+
+
 PROGRAMS = [
-    objects_by_or,
+    objects_by_or, set_by_a_function,
     first_above, first_of_three_above, pair_of_three_above, last_above, best_above, nested_ifs, in_a_while, one_branch,
     reset_to_none, result_of_a_helper,
     pairs, default_by_or, truth, attribute, early_return, compared_with_equals, conditional_expression, as_argument,

@@ -186,7 +186,8 @@ def _variable(function: types.FunctionType, name: str) -> Any:
 
 def function_in(value: Any) -> types.FunctionType | None:
     """The function of the user's that a value runs, if it does."""
-    value = getattr(value, "python_function", value) if is_internal_class(type(value)) else value
+    if is_internal_class(type(value)) and hasattr(type(value), "python_function"):  # an `Optional` has what it holds
+        value = value.python_function
     if isinstance(value, types.MethodType):
         value = value.__func__
     if isinstance(value, types.FunctionType) and is_internal(value.__code__.co_filename):
