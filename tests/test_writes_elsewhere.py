@@ -158,6 +158,47 @@ def test_nonlocal_written_by_a_callee():
     staged_like_python(f, jnp.array([1.0, 2.0, 3.0]))
 
 
+def counting_from(start):
+    count = start
+
+    def up(by):
+        nonlocal count
+        count = count * 2 + by
+        return count
+
+    return up
+
+
+def test_nonlocal_of_a_function_that_a_block_calls():
+    def f(n):
+        total = n * 0
+        if n > 1:
+            total = counting_from(n + 1)(3)
+        for k in range(n):
+            up = counting_from(total + k)
+            total = (total + up(k) * up(1)) % 97
+        return total
+
+    for n in (0, 2, 5):
+        staged_like_python(f, n)
+
+
+@pytest.mark.parametrize("n", [-1, 3])
+def test_nonlocal_of_a_function_that_a_block_leaves(n):
+    def f(n):
+        if n > 0:
+            up = counting_from(n)
+            up(1)
+        else:
+            up = counting_from(7)
+        kept = counting_from(2)
+        if n > 2:
+            kept(5)
+        return up(0) * 100 + kept(1)
+
+    staged_like_python(f, n)
+
+
 GLOBAL = 0
 
 

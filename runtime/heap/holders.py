@@ -123,7 +123,7 @@ def within_reach(wanted: Collection[int], roots: Iterable[Any]) -> Collection[in
 
 
 def _parts_in_reach(value: Any) -> Iterable[Any]:
-    """`parts_held`, and what classes and modules hold."""
+    """`parts_held`, what classes and modules hold, and the variables around functions."""
     kind = type(value)  # what a proxy says that it is, in `__class__`, it is not
     if issubclass(kind, types.ModuleType):
         held = [part for name, part in list(vars(value).items()) if not name.startswith("__")]
@@ -132,7 +132,8 @@ def _parts_in_reach(value: Any) -> Iterable[Any]:
         return () if is_library(value) else [*vars(value).values(), *value.__bases__]
     if kind is types.FunctionType and not is_library(value):
         modules = (sys.modules.get(name) for name in _imported_by(value.__code__))
-        return [*parts_held(value), *(module for module in modules if module is not None)]
+        held = (module for module in modules if module is not None)
+        return [*(value.__closure__ or ()), *parts_held(value), *held]
     held = list(parts_held(value))
     if not is_library(kind):
         return [*held, kind]

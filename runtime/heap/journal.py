@@ -67,9 +67,6 @@ _READING_METHODS = frozenset(
 )
 
 
-_OF_OBJECTS = (AttributePlace, ContentsPlace)
-
-
 class Region:
     """The writes of one block.
 
@@ -108,6 +105,7 @@ class Region:
         self.made: list[Any] = []
         self._made_ids: set[int] = set()
         self._left_alone: list[Any] = []
+        self._led_out: set[int] = set()
         self._installed: set[Any] = set()
 
     def add_made(self, owner: Any) -> None:
@@ -178,6 +176,20 @@ class Region:
                 "  Use an array of uint8."
             )
         return found
+
+    def leave(self, values: Iterable[Any]) -> None:
+        """See which variables around functions that the block has made last, as what it leaves leads to them.
+
+        Args:
+          values: what it returns, and leaves in variables.
+        """
+        cells = {id(place.cell) for place, _ in self.before.values() if isinstance(place, CellVariable)}
+        if cells:
+            self._led_out.update(within_reach(cells, (*values, *(place.get() for place, _ in self.before.values()))))
+
+    def leads_out_to(self, owner: Any) -> bool:
+        """Whether what the block leaves leads to this variable around functions."""
+        return id(owner) in self._led_out
 
     def roll_back(self) -> None:
         """Put back what every place held."""
@@ -518,12 +530,13 @@ class Journal:
         assert self.regions[-1] is region
         region.roll_back()
         self.regions.pop()
-        owners = {id(place.owner): place for place, _ in region.before.values() if isinstance(place, _OF_OBJECTS)}
-        lasting = within_reach(owners.keys(), (*roots, *region.kept_elsewhere)) if owners else ()
+        owners = {place.key: _owner_of(place) for place, _ in region.before.values()}
+        wanted = {id(owner) for owner in owners.values() if owner is not None}
+        lasting = within_reach(wanted, (*roots, *region.kept_elsewhere)) if wanted else ()
         return [
             place
             for place, _ in region.before.values()
-            if not isinstance(place, _OF_OBJECTS) or id(place.owner) in lasting
+            if (owner := owners[place.key]) is None or id(owner) in lasting or region.leads_out_to(owner)
         ]
 
     @contextmanager
@@ -570,6 +583,11 @@ def _where_written(place: Place) -> str:
     if not isinstance(place, ContentsPlace | AttributePlace):
         return location_of_assignment(place.name)
     return describe_location(*(place.line or calling_line()))
+
+
+def _owner_of(place: Place) -> Any:
+    """What a place is of, which may have been made where it is written; None of a global variable."""
+    return place.cell if isinstance(place, CellVariable) else getattr(place, "owner", None)
 
 
 def _is_unknown(place: Place) -> bool:

@@ -139,6 +139,7 @@ class FunctionTraces(InTraceOfCalls):
             returned: list[Any] = []
             try:
                 result = values_in(call.run(args, kwargs))
+                region.leave((result,))
                 self._note_shared(result, before, active)
                 layout, returned = describe(result)
                 layouts.append(layout)

@@ -450,7 +450,9 @@ class Conditionals(InTrace):
             flat.extend(leaves)
             return layout, slice(len(flat) - len(leaves), len(flat))
 
-        for k, value in enumerate([returned, *(variable.get() for variable in variables)]):
+        values = [returned, *(variable.get() for variable in variables)]
+        region.leave(values)
+        for k, value in enumerate(values):
             value = end.as_pieces(k, value)
             if value is not UNBOUND:
                 unstack_lists(value, in_arrays, region.writes)

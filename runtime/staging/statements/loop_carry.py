@@ -360,6 +360,7 @@ class LoopTrace:
                     end.reads.add(id(growing.place.owner))
                 else:
                     growing.after_iteration(operands[count], self.carry.where)
+            region.leave(variable.get() for variable in self.carry.variables)
             flat = self._note_variables(end, region, stand_ins, installed, starts, in_arrays)
             self._note_places(end, region)
             end.aliasing = stand_ins.finish()
