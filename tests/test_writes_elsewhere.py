@@ -194,7 +194,12 @@ def test_nonlocal_of_a_function_that_a_block_leaves(n):
         kept = counting_from(2)
         if n > 2:
             kept(5)
-        return up(0) * 100 + kept(1)
+        counters = [up]
+        if n > 1:
+            counters.append(counting_from(9))
+        else:
+            counters.append(kept)
+        return counters[0](0) * 100 + counters[1](1)
 
     staged_like_python(f, n)
 

@@ -11,6 +11,7 @@ import jax
 
 from autograph.runtime.code.code_names import OPERATORS, is_partial
 from autograph.runtime.code.library_table import is_library
+from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.language import LANGUAGE
@@ -24,6 +25,9 @@ _CLOSED = (jax.Array, Variable, types.ModuleType, types.CodeType)
 def parts(value: Any) -> Iterator[tuple[str, Any]]:
     """What an object leads to in one step, each with what is written after the object's name for it."""
     if isinstance(value, _CLOSED) or (isinstance(value, type) and is_library(value)):
+        return
+    if is_one_of(value):  # which says that it is of the class of its candidates
+        yield from (("", part) for part in (code_of(value), *candidates_of(value)))
         return
     if isinstance(value, dict):
         for key, item in tuple(value.items()):  # which the representation of a key may change
