@@ -75,6 +75,10 @@ KINDS_OF_STATE = {
     "dicts with traced keys": (r"= \{\}", r"del d\d+\[", r", \[\]\)\.append", r"dict\.fromkeys\(", r"key=d\d+\.get\)", r"\.popitem\(\)"),
     "classes of dicts with traced keys": (r"\.most_common\(", r"= Counter\(\)", r"= defaultdict\(int\)", r"= defaultdict\(list\)"),
     "traced keys elsewhere": (r"= Ledger\(", r"o\d+\.note\(", r"tallied\(d\d+", r"def work\d+\(", r"= 'odd' if"),
+    "long ranges": (r"for i\d+ in range\([678]\d\)", r"while i\d+ < [678]\d:", r"x\d+\.append\(\(", r"x\d+\.append\(None",
+    r"\[None\] \* 80", r"len\(np\.ones\(c\d+ ", r"t\d+\[\w+ % 3\]\[\w+ % 3\]", r"r\d+ = t\d+\["),
+    "names bound in comprehensions": (r"sum\(\[h\d+ := ", r"any\(\(h\d+ := ", r"\[lambda q"),
+    "steps that write": (r"sum\(step\d+\(k\) for k in range\(", r"any\(step\d+\(k\)", r"nonlocal i\d+, b\d+", r"l\d+\[k % 3\] \+= 1"),
     "exceptions of lists and dicts": (r"except IndexError", r"except KeyError", r"except StopIteration", r"suppress\(LookupError\)",
     r"\.remove\("),
 }  # fmt: skip

@@ -37,12 +37,12 @@ FEATURES = (
     "widening", "comprehensions", "operators", "global", "defaults", "property", "aliases", "keywords",
     "list state", "dict state",
 )  # fmt: skip
-_OF_CONTAINERS = (*CONTAINER_FEATURES, "traced keys")
+_OF_CONTAINERS = (*CONTAINER_FEATURES, "traced keys", "long loops")
 # Further ones, and in how many. Each is drawn by a seed of its own, so that the programs without it are what they were.
 _DRAWN_APART = (
     {"generators": 0.17, "recursion": 0.1, "handlers": 0.17, "masks": 0.17}
     | dict.fromkeys(CONTAINER_FEATURES, 0.08)
-    | {"traced keys": 0.15}
+    | {"traced keys": 0.15, "long loops": 0.06}
 )
 
 
@@ -143,7 +143,7 @@ class _ProgramWriter(Blocks):
         self.features |= self.apart
         self.raises = self.chance(0.1)
         if self.smooth:
-            self.features = self.features - {"prints", "global", "handlers"} | {"smooth"}
+            self.features = self.features - {"prints", "global", "handlers", "long loops"} | {"smooth"}
             self.raises = False
         self.budget = self.random.choice((6, 10, 14, 20))
         if self.features & set(_OF_CONTAINERS):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from autograph.tools.fuzz.container_state import ContainerState, Step
 from autograph.tools.fuzz.expressions import INT
@@ -174,6 +174,8 @@ class TracedKeys(ContainerState):
     In the texts ``§`` and ``°`` are keys, ints of a few values; ``∩`` is Python's ``&``.
     """
 
+    _RETURNS: Step = ("if ?:", "return @ - ^")
+
     def compound_statements(self, depth: int) -> list[tuple[int, Maker]]:
         makers = super().compound_statements(depth)
         return makers + [(8, self._with_traced_keys)] if "traced keys" in self.features else makers
@@ -182,17 +184,18 @@ class TracedKeys(ContainerState):
         starts, steps, uses = _FORMS[self.random.choice(tuple(_FORMS))]
         number, total = self._begin(*(self._with_keys(text, self._operand(INT)) for text in starts))
         if self.chance(0.25):
-            self._in_function(number, total, starts, steps)
+            inside = [*steps, *self._leaving(), self._RETURNS]
+            self._in_function(number, total, starts, lambda: self._loop(number, total, inside, has_others=False))
         else:
             self._loop(number, total, [*steps, *self._leaving()])
         self._end(number, total, [self._with_keys(text, self.constant(INT)) for text in uses])
 
-    def _in_function(self, number: str, total: str, starts: Sequence[str], steps: Sequence[Step]) -> None:
-        """The loop in a function that is given the containers, and may return early."""
+    def _in_function(self, number: str, total: str, starts: Sequence[str], loop: Callable[[], None]) -> None:
+        """A loop in a function that is given the containers, and may return early."""
         names = [text.split(" = ")[0].replace("#", number) for text in starts]
         self.line(f"def work{number}({', '.join((*names, total))}):")
         with self.indented():
-            self._loop(number, total, [*steps, *self._leaving(), ("if ?:", "return @ - ^")], has_others=False)
+            loop()
             self.line(f"return {total}")
         self.line(f"{total} = work{number}({', '.join((*names, total))})")
 
