@@ -132,8 +132,8 @@ def _parts_in_reach(value: Any) -> Iterable[Any]:
         return () if is_library(value) else [*vars(value).values(), *value.__bases__]
     if kind is types.FunctionType and not is_library(value):
         modules = (sys.modules.get(name) for name in _imported_by(value.__code__))
-        held = (module for module in modules if module is not None)
-        return [*(value.__closure__ or ()), *parts_held(value), *held]
+        variables = value.__closure__ or ()
+        return [*variables, *parts_held(value), *(module for module in modules if module is not None)]
     held = list(parts_held(value))
     if not is_library(kind):
         return [*held, kind]
