@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental import io_callback
 
 import autograph as ag
 
@@ -265,3 +267,139 @@ def test_python_may_read_variables_and_not_write_those_in_use():
     with pytest.raises(RuntimeError, match="'mine' is used by the program that is calling this function"):
         f(lambda: int(v.assign(5)))
     assert int(v) == 2
+
+
+TYPE = jax.ShapeDtypeStruct((), jnp.float32)
+
+
+class Tally:
+    def __init__(self):
+        self.total, self.seen = 0, []
+
+    def count(self, v):
+        self.total += 1
+        return v
+
+    def keep(self, v):
+        self.seen.append(v)
+        return v
+
+    def read(self, v):
+        out = [self.total]
+        out.append(v)
+        return v
+
+
+def _rebinds(x):
+    n = 0
+
+    def host(v):
+        nonlocal n
+        n += 1
+        return v
+
+    return ag.py_function(host, [x], TYPE), n
+
+
+def _appends(x):
+    seen = []
+
+    def host(v):
+        if v > 0:
+            seen.append(v)
+        return v
+
+    return jax.pure_callback(host, TYPE, x), len(seen)
+
+
+def _appends_itself(x):
+    seen = []
+    jax.debug.callback(seen.append, x)
+    return x, len(seen)
+
+
+def _sets_item(x):
+    table = {}
+
+    def note(v):
+        table["k"] = v
+
+    @ag.py_function(Tout=TYPE)
+    def host(v):
+        note(v)
+        return v
+
+    return host(x), len(table)
+
+
+def _adds(x):
+    seen = set()
+    return io_callback(lambda v: seen.add(1) or v, TYPE, x), len(seen)
+
+
+def _assigns(x):
+    tally = Tally()
+
+    def host(v):
+        tally.total += 2
+        return v
+
+    return ag.numpy_function(host, [x], TYPE), tally.total
+
+
+def _counts(x):
+    tally = Tally()
+    return ag.py_function(tally.count, [x], TYPE), tally.total
+
+
+def _keeps(x):
+    tally = Tally()
+    return ag.py_function(lambda v: tally.keep(v), [x], TYPE), len(tally.seen)
+
+
+@pytest.mark.parametrize(
+    "function, subject",
+    [
+        (_rebinds, "'n' is written by host, which py_function calls"),
+        (_appends, "'seen' is written by host, which pure_callback calls"),
+        (_appends_itself, "A list is written by append, which debug_callback calls"),
+        (_sets_item, "'table' is written by host, which py_function calls"),
+        (_adds, "'seen' is written by <lambda>, which io_callback calls"),
+        (_assigns, "'tally' is written by host, which numpy_function calls"),
+        (_counts, "An object of the class Tally is written by count, which py_function calls"),
+        (_keeps, "'tally' is written by <lambda>, which py_function calls"),
+    ],
+)
+def test_python_that_writes_to_state_of_the_traced_function_is_refused(function, subject):
+    with pytest.raises(ag.StagingError, match=re.escape(subject)) as caught:
+        ag.function(function)(jnp.float32(2.0))
+    assert "Return the value from the function that is called" in str(caught.value)
+
+
+def test_python_may_write_to_objects_from_outside_and_to_its_own():
+    log, tally, calls = [], Tally(), 0
+
+    @ag.function
+    def f(x):
+        own, table, mine = [1.0, 2.0], {1: 2.0}, Tally()
+        alias = log
+
+        def host(v):
+            nonlocal calls
+            calls += 1
+            alias.append(float(v))
+            tally.count(v)
+            n, out = 0, []
+
+            def step():
+                nonlocal n
+                n += 1
+
+            step()
+            out.append(mine.read(v))
+            return np.float32(v + own[n] + table.get(1) + len(out))
+
+        return ag.py_function(host, [x], TYPE)
+
+    assert float(f(jnp.float32(2.0))) == float(f(jnp.float32(2.0))) == 7.0
+    assert (log, tally.total, calls) == ([2.0, 2.0], 2, 2)

@@ -29,6 +29,7 @@ X, ONES = jnp.array(3.0), jnp.array([1.0, -1.0, 2.0])
 
 # Items by their first words, and what executes them: a test of another file, or, in CLAIMS, a function of this one.
 ELSEWHERE = {
+    "A function that the program calls": "test_effects.py::test_python_that_writes_to_state_of_the_traced_function_is_refused",
     "A set of traced elements": "test_traced_sets.py::test_the_order_is_refused",
     "The first time that a program adds": "test_traced_sets.py::test_what_has_printed_is_not_traced_again",
     "A function under a bare `jax.jit`": "test_leaked_writes.py::test_nothing_traced_is_left_outside",

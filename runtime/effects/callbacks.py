@@ -15,6 +15,7 @@ import numpy as np
 from autograph.backends.selected import STAGING
 from autograph.runtime.effects.failed_calls import FailedCall, in_callback, with_number
 from autograph.runtime.effects.raising import check_finally, leave, remade
+from autograph.runtime.effects.written_state import refuse_written_state
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, count_effect, is_recording
 from autograph.runtime.typing import PyTree
@@ -128,7 +129,7 @@ def py_function(
 
     ``func`` receives `jax.Array`s with values. An exception that it raises ends the call of the `Function` and
     reaches the caller unchanged; Variables then have their values from before the call. There is no derivative
-    through the call.
+    through the call. ``func`` may write to objects from outside the traced function, not to its variables and containers.
 
     Args:
       func: the Python function, or None to get a decorator.
@@ -221,6 +222,7 @@ def _called(func: Callable[..., Any], inp: Sequence[Any], result: Any, convert: 
     if not is_recording():
         return jax.tree_util.tree_map(jnp.asarray, call(*operands))
     check_finally(user_location, "calls Python")
+    refuse_written_state(func, name)
     count_effect()
     if not _may_span_devices():
         return STAGING.call_python(in_callback(call), types, operands)

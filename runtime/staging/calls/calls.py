@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.experimental import io_callback
 
 from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import TABLE, full_name, is_library
@@ -21,6 +22,7 @@ from autograph.runtime.containers.array_functions import has_twin
 from autograph.runtime.containers.orderings import Orderings
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import current, through_control_flow
+from autograph.runtime.effects.written_state import refuse_written_state
 from autograph.runtime.errors import ArgumentsChanged, ConversionError
 from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.heap.journal import ContentsPlace, is_mutating_method
@@ -51,6 +53,7 @@ from autograph.runtime.tracing.recording import LOCAL
 
 _TAKE_PYTREES = frozenset(["optax", "chex", "equinox", "flax", "haiku", "diffrax", "optimistix", "lineax", "orbax"])
 _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
+_CALLING_AT_RUN_TIME = frozenset([jax.pure_callback, io_callback, jax.debug.callback])
 # Of those that are given dicts and objects of which only some paths have set a key or an attribute.
 _SHOWING = frozenset([print, str, repr, format, hash])
 _COPYING = (copy.copy, copy.deepcopy, dataclasses.replace, getattr, setattr, id, dict, type)
@@ -359,9 +362,12 @@ class Calls(InTrace):
             return called
         takes_function = _is_transform(called)
         takes_pytrees = takes_function or _package_of(called) in _TAKE_PYTREES
+        calls_at_run_time = isinstance(called, types.FunctionType) and called in _CALLING_AT_RUN_TIME
 
         @functools.wraps(called, updated=())
         def call(*args: Any, **kwargs: Any) -> Any:
+            if calls_at_run_time:
+                refuse_written_state(args[0] if args else kwargs.get("callback"), called.__name__)
             if takes_pytrees:  # to which a list is not what a subclass of it is
                 args = tuple(map(as_argument, args))
                 kwargs = {key: as_argument(value) for key, value in kwargs.items()}

@@ -1,0 +1,154 @@
+"""Find what a function that runs with the program writes to the state of the function that is traced.
+
+The program contains what that state was at trace time: what reads it after the call would not see the write, and the next
+call would find what this one has left.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from autograph.runtime.code.code_names import OPERATORS, codes_in, names_of
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.holders import within_reach
+from autograph.runtime.heap.journal import is_mutating_method
+from autograph.runtime.heap.places import MUTABLE_CONTAINERS
+from autograph.runtime.heap.reach import is_data
+from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, has_contents
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import LOCAL, is_recording
+
+# The operators that write to a part of their first argument.
+_WRITING = frozenset(["set_item", "update_item", "del_item", "set_attr", "update_attr", "del_attr"])
+_ATTRIBUTES = frozenset(["LOAD_ATTR", "LOAD_METHOD"])
+
+
+def refuse_written_state(function: Any, caller: str) -> None:
+    """`StagingError` if a function that ``caller`` calls at run time writes to variables or objects of one that is traced."""
+    if not is_recording():
+        return
+    while not isinstance(function, types.FunctionType | types.MethodType | types.BuiltinMethodType):
+        function = getattr(function, "func", None) or getattr(function, "__wrapped__", None)
+        if function is None:
+            return
+    found = next(_written(function, frozenset()), None)
+    if found is None:
+        return
+    raise StagingError(
+        f"{user_location()}\n  {found} is written by {function.__qualname__.rpartition('.')[2]}, which {caller} calls when the program "
+        f"runs. It belongs to the function that is traced, in which a later read has its value at trace time.\n  Return the "
+        "value from the function that is called, or write to an object from outside the traced function."
+    )
+
+
+def _written(function: Any, seen: frozenset[types.CodeType]) -> Iterator[str]:
+    """What the function writes, as messages name it: variables of the functions that are traced, and objects that these hold."""
+    function = getattr(function, "__wrapped__", function)
+    if isinstance(function, types.BuiltinMethodType) or has_contents(getattr(function, "__self__", None)):
+        if is_mutating_method(function) and _is_of_trace(function.__self__):
+            yield f"A {_kind(function.__self__)}"
+        return
+    if isinstance(function, types.MethodType):
+        owner, function = function.__self__, function.__func__
+        if isinstance(function, types.FunctionType) and _is_of_trace(owner) and _writes_to_first(function, owner):
+            yield f"An object of the class {_kind(owner)}"
+    if not isinstance(function, types.FunctionType) or is_library(function) or function.__code__ in seen:
+        return
+    code = function.__code__
+    stored = names_of(code).free_stored
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        value = CellVariable(name, cell).get()
+        if isinstance(value, types.FunctionType):
+            yield from _written(value, seen | {code})
+        elif value is not UNBOUND and _is_of_frame(code, name):
+            if name in stored or (_is_of_trace(value) and _writes_to(code, name, value)):
+                yield repr(name)
+
+
+def _is_of_frame(code: types.CodeType, name: str) -> bool:
+    """Whether the variable belongs to a converted function that runs now, in which this code is."""
+    frame: types.FrameType | None = sys._getframe()
+    while frame is not None:
+        owner = frame.f_code
+        if (
+            name in owner.co_cellvars
+            and OPERATORS in owner.co_freevars
+            and any(part is code for part in codes_in(owner))
+        ):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_of_trace(value: Any) -> bool:
+    """Whether a container or an object was made by what is traced."""
+    if has_contents(value) or (LOCAL.births is not None and LOCAL.births.knows(value)):
+        return True
+    if not isinstance(value, MUTABLE_CONTAINERS) and (isinstance(value, type) or not is_data(value)):
+        return False
+    roots = [root for _, root in LOCAL.roots()]
+    return bool(roots) and not within_reach({id(value)}, roots)
+
+
+def _writes_to_first(function: types.FunctionType, owner: Any) -> bool:
+    """Whether a method writes to the object that it is called on."""
+    names = function.__code__.co_varnames
+    return bool(names) and (
+        "STORE_ATTR" in _operations(function.__code__) or _writes_to(function.__code__, names[0], owner)
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _operations(code: types.CodeType) -> frozenset[str]:
+    return frozenset(instruction.opname for instruction in dis.get_instructions(code))
+
+
+def _writes_to(code: types.CodeType, name: str, value: Any) -> bool:
+    """Whether the code writes to what a variable holds: to an item or attribute, or by a method."""
+    return any(_is_write(value, operator, path) for operator, path in _uses(code, name))
+
+
+def _is_write(value: Any, operator: str | None, path: tuple[str, ...]) -> bool:
+    """Whether an operation on ``value.a.b``, or a call of it, may write to the value."""
+    if operator in _WRITING:
+        return True
+    read: Callable[..., Any] = object.__getattribute__
+    for attribute in path:
+        try:
+            value = read(value, attribute)
+        except AttributeError:
+            return False
+    if isinstance(value, types.BuiltinMethodType) or has_contents(getattr(value, "__self__", None)):
+        return is_mutating_method(value)
+    is_method = isinstance(value, types.MethodType) and isinstance(value.__func__, types.FunctionType)
+    return is_method and not is_library(value.__func__) and _writes_to_first(value.__func__, value.__self__)
+
+
+@functools.lru_cache(maxsize=1024)
+def _uses(code: types.CodeType, name: str) -> frozenset[tuple[str | None, tuple[str, ...]]]:
+    """How the code uses what a variable holds: the attribute loaded before it, of an operator say, and the path of those after it."""
+    found = set()
+    for part in codes_in(code):
+        instructions = [each for each in dis.get_instructions(part) if each.opname not in ("CACHE", "PUSH_NULL")]
+        for number, each in enumerate(instructions):
+            loaded = each.argval[-1] if isinstance(each.argval, tuple) and each.argval else each.argval
+            if loaded != name or not each.opname.startswith(("LOAD_DEREF", "LOAD_FAST")):
+                continue
+            before = instructions[number - 1] if number else each
+            path = []
+            for after in instructions[number + 1 :]:
+                if after.opname not in _ATTRIBUTES:
+                    break
+                path.append(after.argval)
+            found.add((before.argval if before.opname in _ATTRIBUTES else None, tuple(path)))
+    return frozenset(found)
+
+
+def _kind(value: Any) -> str:
+    return "list" if has_contents(value) else type(value).__name__
