@@ -98,7 +98,116 @@ def used_in_one_branch(x):
     return n
 
 
+def after_a_branch(x):
+    pairs = zip([x[0], 1.0], [2.0, 3.0])
+    n = 0
+    if x[0] > 0:
+        n = len(list(pairs))
+    return n, len(list(pairs))
+
+
+def identifiers(x):
+    ids, found = itertools.count(1), []
+    for v in x:
+        if v > 0:
+            found.append(next(ids))
+    return found, next(ids)
+
+
+def counted_by_halves(x):
+    steps, n = itertools.count(0.5, 0.25), 0.0
+    first = next(steps) if x[0] > 0 else 0.0
+    while n < 3:
+        n += next(steps)
+    return first, n, next(steps)
+
+
+class Tickets:
+    def __init__(self):
+        self.ids = itertools.count(10, 5)
+
+
+def of_an_object(x):
+    tickets, n = Tickets(), 0
+    for v in x:
+        if v > 0:
+            n += next(tickets.ids)
+    return n, next(tickets.ids)
+
+
+def signs(x):
+    sign, total = itertools.cycle([1.0, -1.0, 2.0]), 0.0
+    for v in x:
+        if v > -2:
+            total += v * next(sign)
+    return total, next(sign)
+
+
+def numbered_in_a_loop(x):
+    numbers, total, k = enumerate(x, 5), 0.0, 0
+    while k < x[1] - 1:
+        i, v = next(numbers)
+        total += i * v
+        k += 1
+    return total, list(numbers)
+
+
+def side_by_side_in_a_loop(x):
+    pairs, total, k = zip(x, [1.0, 2.0, 3.0]), 0.0, 0
+    while k < x[1] - 1:
+        a, b = next(pairs)
+        total += a * b
+        k += 1
+    return total, next(pairs, (0.0, 0.0)), len(list(pairs))
+
+
+def a_parser(x):
+    tokens, total = enumerate("1+2-3"), 0
+    sign = 1
+    for _ in range(5):
+        k, token = next(tokens, (-1, "+"))
+        if x[0] < 0 and k == 1:
+            k, token = next(tokens)
+        if token == "-":
+            sign = -1
+        elif token != "+":
+            total += sign * 10 * k
+            sign = 1
+    return total
+
+
+def names_without_end(x):
+    names, n = itertools.cycle(["a", "b"]), 0
+    for v in x:
+        if v > 0:
+            n = 2 * n + (1 if next(names) == "a" else 0)
+    return n
+
+
+def pairs_of_a_list(x):
+    kept = [v for v in x if v > -2]
+    n = 0.0
+    for a, b in itertools.pairwise(kept):
+        n += a * b
+    for a, b in itertools.combinations(kept, 2):
+        n += 10 * a * b
+    for a, b in itertools.product(kept, [1.0, 3.0]):
+        n += a * b
+    return n + len(list(itertools.product(kept, repeat=2)))
+
+
+def pairs_of_a_range(x):
+    n = 0
+    for a, b in itertools.combinations(range(int(x[1])), 2):
+        n += a * b
+    for a, b in itertools.product(range(int(x[1])), range(2)):
+        n += a - b
+    return n
+
+
 PROGRAMS = [
+    *(identifiers, counted_by_halves, of_an_object, signs, numbered_in_a_loop, side_by_side_in_a_loop, a_parser),
+    *(names_without_end, pairs_of_a_list, pairs_of_a_range, after_a_branch),
     *(looped_over_twice, numbered, turned_round, a_list_that_grew_turned_round, nested, given_to_a_function),
     *(made_where_it_is_used, used_in_one_branch),
 ]
@@ -267,14 +376,6 @@ def from_before_a_loop(x):
     return n
 
 
-def after_a_branch(x):
-    pairs = zip([x[0], 1.0], [2.0, 3.0])
-    n = 0
-    if x[0] > 0:
-        n = len(list(pairs))
-    return n, len(list(pairs))
-
-
 def looped_over_after_a_branch(x):
     items, n = iter(x), 0
     if x[0] > 0:
@@ -321,7 +422,7 @@ def of_a_library_in_a_loop(x):
 @pytest.mark.parametrize(
     "program",
     [
-        *(from_before_a_loop, after_a_branch, after_a_loop_that_was_left, looped_over_after_a_branch),
+        *(from_before_a_loop, after_a_loop_that_was_left, looped_over_after_a_branch),
         *(a_generator_after_a_branch, of_a_library_in_a_loop),
     ],
 )

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend, LeafType
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.extents import Extent
-from autograph.runtime.containers.iterators import Iterated
+from autograph.runtime.containers.iterators import Iterated, SequenceIterator
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.padded_arrays import is_open_array
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
@@ -191,27 +191,13 @@ def to_be_staged(iterable: range | StagedRange) -> StagedRange:
     return StagedRange(iterable.start, iterable.stop, iterable.step)
 
 
-class StagedItems(Iterated):
-    """Such an iterator over what stages.
+class StagedItems(SequenceIterator):
+    """Such an iterator over what stages."""
 
-    Attributes:
-      start: the first number of `enumerate`.
-    """
-
-    def __init__(self, parts: tuple[Any, ...], kind: str, start: Any = 0) -> None:
-        makers: dict[str, Callable[[], Any]] = {
-            "zip": lambda: builtins.zip(*self.parts, strict=False),
-            "enumerate": lambda: builtins.enumerate(self.parts[0], start),
-            "reversed": lambda: builtins.reversed(self.parts[0]),
-        }
-        super().__init__(kind, makers.get(kind, lambda: builtins.iter(self.parts[0])))
-        self.start = start
-        self._parts = parts
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        """What it iterates over."""
-        return self._parts
+    def __init__(
+        self, parts: tuple[Any, ...], kind: str, start: Any = 0, advance: Callable[[Any], Any] | None = None
+    ) -> None:
+        super().__init__(kind, parts, advance, start)
 
     def use_up(self, may_be_left: bool) -> None:
         super().use_up(may_be_left)

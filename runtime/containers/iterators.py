@@ -7,6 +7,7 @@ has advanced is refused after that.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -73,30 +74,116 @@ class Iterated:
 
 
 class SequenceIterator(Iterated):
-    """What `iter` returns in a trace for a sequence. Its position is state of the program, so that a staged statement may advance it.
+    """What builtins return in a trace for sequences. Its position is state of the program, so that a staged statement may advance it.
 
     Attributes:
-      items: the sequence.
+      start: the first number of `enumerate`.
       position: the index of the next item, which may be traced.
       is_ended: whether it has raised `StopIteration`, which it does for ever then.
+
+    Args:
+      advance: ``next`` of it; None if Python is to advance it.
+      first: the position to begin with.
     """
 
-    def __init__(self, items: Any, advance: Callable[[SequenceIterator], Any]) -> None:
-        super().__init__("iter", lambda: iter(()))
-        self.items = items
-        self.position: Any = 0
+    def __init__(
+        self,
+        kind: str,
+        parts: tuple[Any, ...],
+        advance: Callable[[Any], Any] | None = None,
+        start: Any = 0,
+        first: Any = 0,
+    ) -> None:
+        makers: dict[str, Callable[[], Any]] = {
+            "zip": lambda: zip(*self.parts, strict=False),
+            "enumerate": lambda: enumerate(self.parts[0], start),
+            "reversed": lambda: reversed(self.parts[0]),
+            "cycle": lambda: itertools.cycle(self.parts[0]),
+        }
+        super().__init__(kind, makers.get(kind, lambda: iter(self.parts[0])))
+        self._parts = parts
+        self.start = start
+        self.position: Any = first
         self.is_ended: Any = False
+        self._first = first
         self._advance = advance
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The sequences; one, if it is no `zip`."""
+        return self._parts
+
+    @property
+    def is_fresh(self) -> bool:
+        return super().is_fresh and self.position is self._first and self.is_ended is False
+
+    @property
+    def has_position(self) -> bool:
+        """Whether `next` goes by the position."""
+        return self._advance is not None and super().is_fresh
 
     def is_known(self) -> bool:
         """Whether it is known, while tracing, how many items are left."""
-        size = LANGUAGE.operators.call(len)(self.items)
-        return type(self.position) is int and type(self.is_ended) is bool and type(size) is int
+        return type(self.position) is int and type(self.is_ended) is bool and type(self.size()) is int
+
+    def size(self) -> Any:
+        """How many items there are in all."""
+        operators = LANGUAGE.operators
+        sizes = [operators.call(len)(part) for part in self.parts]
+        return sizes[0] if len(sizes) == 1 else operators.call(min)(sizes)
+
+    def item(self, position: Any) -> Any:
+        """The item at an index."""
+        (first, *_) = items = [LANGUAGE.operators.get_item(part, position) for part in self.parts]
+        if self.kind == "enumerate":
+            return self.start + position, first
+        return tuple(items) if self.kind == "zip" else first
+
+    def following(self, position: Any) -> Any:
+        """The position after that of an item."""
+        return position + 1
 
     def __next__(self) -> Any:
+        if not self.has_position or (self.is_fresh and not self.is_known()):
+            return super().__next__()
         if not self.is_known():
             raise used_elsewhere(self.kind)
+        assert self._advance is not None
         return self._advance(self)
+
+
+class EndlessIterator(SequenceIterator):
+    """What `itertools.count` and `cycle` return in a trace.
+
+    The position of one that counts is the next number.
+
+    Attributes:
+      is_temporary: whether nothing but the call that it is an argument of can advance it.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        form: Callable[[], Any],
+        advance: Callable[[Any], Any] | None,
+        parts: tuple[Any, ...] = (),
+        first: Any = 0,
+        step: Any = 1,
+    ) -> None:
+        super().__init__(kind, parts, advance, first=first)
+        self.form: Callable[[], Any] = form
+        self.is_endless = True
+        self.is_temporary = False
+        self._step = step
+
+    def is_known(self) -> bool:
+        return True
+
+    def item(self, position: Any) -> Any:
+        return super().item(position) if self.parts else position
+
+    def following(self, position: Any) -> Any:
+        return (position + 1) % self.size() if self.parts else position + self._step
 
 
 def used_elsewhere(kind: str) -> StagingError:

@@ -224,6 +224,7 @@ class Operators(Loops, Items, Calls, Builtins):
             self.call,
             conditionals,
             builtin,
+            self._advanced,
         )
         self.library = LibraryFunctions(
             backend,
@@ -232,6 +233,7 @@ class Operators(Loops, Items, Calls, Builtins):
             raising,
         )
         self.stepped, self.advanced_at_run_time = self.library.stepped, self.library.advanced
+        self.numbered = self.library.numbered
         self.items_from = self.library.items_from
         overloads = [
             array_overloads(),

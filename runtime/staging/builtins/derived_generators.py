@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.containers.iterables import StagedItems, StagedRange, can_stage
-from autograph.runtime.containers.iterators import Iterated
+from autograph.runtime.containers.iterators import EndlessIterator, Iterated
 from autograph.runtime.containers.traced_lists import is_traced_list
 from autograph.runtime.layouts.statement_variables import holds_traced
 from autograph.runtime.staging.builtins import generator_forms as forms
@@ -36,6 +36,7 @@ CALLING = (
 _OTHERS = tuple(made for made in vars(itertools).values() if isinstance(made, type) and hasattr(made, "__next__"))
 _ROWS = (list, tuple, range, np.ndarray, jax.Array, StagedRange)
 _NOTHING = object()
+_OF_PAIRS = (itertools.combinations, itertools.pairwise, itertools.product)
 # What makes a generator of converted code of an iterable, if the function it is given takes that; else it returns None.
 Definition = Callable[..., Any]
 _BOUNDS = "Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize."
@@ -48,6 +49,7 @@ class DerivedGenerators:
       converted: what to call in place of a function that is to be converted.
       call: what to call in place of a function of the user's.
       others: the overloads for other iterables.
+      advance: ``next`` of an iterator whose position is state of the program.
     """
 
     def __init__(
@@ -57,12 +59,14 @@ class DerivedGenerators:
         call: Callable[[Any], Any],
         conditionals: Conditionals,
         others: Mapping[Any, Callable[..., Any]],
+        advance: Callable[[Any], Any],
     ) -> None:
         self.generators = generators
         self.converted = converted
         self.call = call
         self.conditionals = conditionals
         self.others = others
+        self.advance = advance
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         """For each such function, one that takes a generator apart."""
@@ -82,6 +86,7 @@ class DerivedGenerators:
             itertools.groupby: self._groupby,
             itertools.chain: self._chain,
             itertools.count: self._count,
+            itertools.cycle: self._cycle,
             itertools.repeat: self._repeat,
             functools.reduce: self._reduce,
         }
@@ -121,7 +126,8 @@ class DerivedGenerators:
             if self.generators.backend.is_eager():
                 return overload(*args, **kwargs)
             found = None
-            if form is not None and plain not in (builtins.enumerate, builtins.zip) and any(map(_is_open_range, args)):
+            is_open = _has_open_length if plain in _OF_PAIRS else _is_open_range
+            if form is not None and plain not in (builtins.enumerate, builtins.zip) and any(map(is_open, args)):
                 found = form(*args, **kwargs)
             if found is None:
                 found = overload(*args, **kwargs)
@@ -130,9 +136,7 @@ class DerivedGenerators:
                 found = Iterated(plain.__name__, lambda: made)
             if form is not None and isinstance(found, Iterated):
                 found.form = lambda: form(*args, **kwargs)
-                found.is_endless = plain is itertools.cycle or (
-                    plain is itertools.repeat and len(args) + len(kwargs) < 2
-                )
+                found.is_endless = plain is itertools.repeat and len(args) + len(kwargs) < 2
             return found
 
         call.__wrapped__ = plain  # type: ignore[attr-defined]
@@ -144,13 +148,23 @@ class DerivedGenerators:
             **{plain: functools.partial(each, self.taken) for plain, each in self._definitions().items()},
             builtins.zip: self._zipped_rows,
             itertools.chain: self._chained,
-            itertools.cycle: lambda rows: self.converted(forms.cycled)(rows) if self._is_rows(rows) else None,
+            itertools.combinations: lambda rows, r: (
+                self.converted(forms.combined)(rows) if r == 2 and _has_open_length(rows) else None
+            ),
             itertools.islice: self._islice_form,
+            itertools.product: self._crossed,
             itertools.repeat: lambda value, times=None: self.converted(forms.repeated)(value, times),
         }
 
+    def _opened(self, iterable: Any) -> Any:
+        """A generator in place of an iterator without an end that nothing else advances; anything else as it is."""
+        is_open = isinstance(iterable, EndlessIterator) and iterable.is_temporary
+        return self.generators.temporary(iterable.form()) if is_open else iterable
+
     def _generator(self, iterable: Any) -> Any:
-        """``iterable``, if it is a generator of converted code that nothing has advanced."""
+        """``iterable``, if it is a generator of converted code that nothing has advanced, or one in place of an endless iterator."""
+        if isinstance(iterable, EndlessIterator):
+            return self.taken(iterable)
         return None if self.generators.source_of(iterable) is None else iterable
 
     def taken(self, iterable: Any, leaves: bool = True) -> Any:
@@ -205,6 +219,14 @@ class DerivedGenerators:
         is_given = iterables and not strict and all(map(self._is_rows, iterables))
         return self.converted(forms.side_by_side)(iterables) if is_given else None
 
+    def _crossed(self, *iterables: Any, repeat: int = 1) -> Any:
+        is_given = len(iterables) * repeat == 2 and all(map(self._is_rows, iterables))
+        return (
+            self.converted(forms.crossed)(*iterables * repeat)
+            if is_given and any(map(_has_open_length, iterables))
+            else None
+        )
+
     def _islice_form(self, iterable: Any, *bounds: Any) -> Any:
         given = self.taken(iterable)
         return None if given is None else self.converted(forms.sliced)(lambda: given, *_slice_of(*bounds))
@@ -218,6 +240,7 @@ class DerivedGenerators:
         return not isinstance(given, _ROWS) or holds_traced(given)
 
     def _zip(self, *iterables: Any, strict: bool = False) -> Any:
+        iterables = tuple(map(self._opened, iterables))
         places = [k for k, iterable in enumerate(iterables) if self.generators.is_done_with(iterable)]
         rest = [iterable for k, iterable in enumerate(iterables) if k not in places]
         if not (places or strict) and any(map(_is_open_range, rest)):
@@ -238,6 +261,8 @@ class DerivedGenerators:
 
     def _islice(self, iterable: Any, *bounds: Any) -> Any:
         is_traced = self.generators.backend.is_traced
+        if not any(map(is_traced, bounds)):
+            iterable = self._opened(iterable)
         # A generator whose loop a traced bound skips is none of that loop's block.
         is_given = self._is_rows(iterable) if any(map(is_traced, bounds)) else self.generators.is_done_with(iterable)
         make = None
@@ -310,7 +335,20 @@ class DerivedGenerators:
     def _count(self, start: Any = 0, step: Any = 1) -> Any:
         if self.generators.backend.is_eager():
             return itertools.count(start, step)
-        return self.converted(forms.counted)(start, step)
+        return self._endless(
+            "count", lambda: self.converted(forms.counted)(start, step), self.advance, first=start, step=step
+        )
+
+    def _cycle(self, iterable: Any) -> Any:
+        if not self._is_rows(iterable):
+            return itertools.cycle(iterable)
+        advance = self.advance if _has_first(iterable) else None
+        return self._endless("cycle", lambda: self.converted(forms.cycled)(iterable), advance, parts=(iterable,))
+
+    def _endless(self, kind: str, form: Callable[[], Any], advance: Any, **options: Any) -> Any:
+        made = EndlessIterator(kind, form, advance, **options)
+        self.generators.journal.born(made)
+        return made
 
 
 def _has_first(given: Any) -> bool:
@@ -327,6 +365,11 @@ def _slice_of(*bounds: Any) -> tuple[Any, Any, Any]:
 
 def _is_open_range(value: Any) -> bool:
     return isinstance(value, StagedRange) and value.is_traced()
+
+
+def _has_open_length(value: Any) -> bool:
+    """Whether only run time knows how many rows there are."""
+    return _is_open_range(value) or is_traced_list(value)
 
 
 def _group(items: list[Any]) -> Any:

@@ -116,6 +116,18 @@ def paired(iterable: Iterable[Any]) -> Iterator[Any]:
         is_first = False
 
 
+def crossed(first: Any, second: Any) -> Iterator[Any]:
+    for a in first:
+        for b in second:
+            yield a, b
+
+
+def combined(rows: Any) -> Iterator[Any]:
+    for i in range(len(rows)):
+        for k in range(i + 1, len(rows)):
+            yield rows[i], rows[k]
+
+
 def chained(iterables: tuple[Any, ...]) -> Iterator[Any]:
     for each in iterables:
         yield from each

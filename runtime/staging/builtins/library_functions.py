@@ -64,6 +64,10 @@ class LibraryFunctions:
         """``items[start:]``."""
         return self._convert(_items_from)(items, start)
 
+    def numbered(self, items: Any, start: Any) -> Any:
+        """``list(enumerate(items, start))``."""
+        return self._convert(_numbered)(items, start)
+
     def advanced(self, iterator: SequenceIterator) -> Any:
         """``next(iterator)`` where only run time knows whether there is an item."""
         return self._convert(_advanced)(iterator)
@@ -126,15 +130,20 @@ def _stepped(step: Callable[[Any], Any], iterator: Any, default: Any) -> Any:
 
 
 def _advanced(iterator: SequenceIterator) -> Any:
-    if iterator.is_ended or iterator.position >= len(iterator.items):
+    position = iterator.position
+    if iterator.is_ended or position >= iterator.size():
         iterator.is_ended = True
         raise StopIteration
-    iterator.position += 1
-    return iterator.items[iterator.position - 1]
+    iterator.position = iterator.following(position)
+    return iterator.item(position)
 
 
 def _items_from(items: Any, start: Any) -> Any:
     return items[start:]
+
+
+def _numbered(items: Any, start: Any) -> Any:
+    return [(start + k, item) for k, item in enumerate(items)]
 
 
 def _total(values: Any) -> Any:

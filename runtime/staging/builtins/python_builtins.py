@@ -77,6 +77,7 @@ class Builtins(InTrace):
     call: Callable[[Any], Any]
     stepped: Callable[..., Any]
     advanced_at_run_time: Callable[[Any], Any]
+    numbered: Callable[[Any, Any], Any]
     items_from: Callable[[Any, Any], Any]
     get_item: Callable[..., Any]
     set_attr: Callable[[Any, str, Any], None]
@@ -196,11 +197,18 @@ class Builtins(InTrace):
         if staged is not None:
             return staged(*args)
         if len(args) == 1 and not self.backend.is_eager() and self._is_sequence(args[0]):
-            items = self.new_list(list(args[0])) if isinstance(args[0], str) else args[0]
-            made = SequenceIterator(items, self._advanced)
-            self.journal.born(made)
-            return made
+            return self._indexed("iter", (self.new_list(list(args[0])) if isinstance(args[0], str) else args[0],))
         return self._iterated("iter", iter(*args))
+
+    def _indexed(self, kind: str, parts: tuple[Any, ...], start: Any = 0) -> SequenceIterator:
+        """An iterator over sequences, which loops over what stages go through at once."""
+        advance = self._advanced if builtins.all(map(self._is_sequence, parts)) else None
+        if kind != "iter" and builtins.all(can_stage(part, self.backend) for part in parts):
+            made: SequenceIterator = StagedItems(parts, kind, start, advance)
+        else:
+            made = SequenceIterator(kind, parts, advance, start)
+        self.journal.born(made)
+        return made
 
     def _is_sequence(self, iterable: Any) -> bool:
         if isinstance(iterable, TracedList):
@@ -216,24 +224,28 @@ class Builtins(InTrace):
         if not iterator.is_known():
             return self.advanced_at_run_time(iterator)
         position = iterator.position
-        if iterator.is_ended or position >= self._len(iterator.items):
+        if not iterator.is_endless and (iterator.is_ended or position >= iterator.size()):
             self.set_attr(iterator, "is_ended", True)
             raise StopIteration
-        self.set_attr(iterator, "position", position + 1)
-        return self.get_item(iterator.items, position)
+        self.set_attr(iterator, "position", iterator.following(position))
+        return iterator.item(position)
 
     def _rest(self, iterator: SequenceIterator) -> Any:
         """The items that are left, which are used then."""
-        items = iterator.items
-        start = jnp.where(iterator.is_ended, self._len(items), iterator.position)
+        size = iterator.size()
+        start = jnp.where(iterator.is_ended, size, iterator.position)
+        rest = [self._rest_of(part, start) for part in iterator.parts]
+        self.set_attr(iterator, "position", size)
+        self.set_attr(iterator, "is_ended", True)
+        if iterator.kind == "enumerate":
+            return self.numbered(rest[0], iterator.start + start)
+        return self._zip(*rest) if iterator.kind == "zip" else rest[0]
+
+    def _rest_of(self, items: Any, start: Any) -> Any:
         if isinstance(items, range | StagedRange):
             first = items.start + start * items.step
-            rest: Any = StagedRange(first, items.stop, items.step)
-        else:
-            rest = self.items_from(self.new_list(list(items)) if type(items) in (list, tuple) else items, start)
-        self.set_attr(iterator, "position", self._len(items))
-        self.set_attr(iterator, "is_ended", True)
-        return rest
+            return StagedRange(first, items.stop, items.step)
+        return self.items_from(self.new_list(list(items)) if type(items) in (list, tuple, str) else items, start)
 
     def _next(self, *args: Any) -> Any:
         if args and (each := self.reductions.each_of(args[0], may_leave=True)) is not None:
@@ -265,7 +277,8 @@ class Builtins(InTrace):
         if self.backend.is_eager():
             return None
         if isinstance(iterator, Iterated):
-            return self._advanced if isinstance(iterator, SequenceIterator) else next
+            has_position = isinstance(iterator, SequenceIterator) and iterator.has_position
+            return self._advanced if has_position else next
         step = user_method(type(iterator), "__next__")
         return None if step is None else self.call(step)
 
@@ -273,8 +286,8 @@ class Builtins(InTrace):
         if isinstance(iterable, Progress) and is_in_program():
             return iterable.over(self._enumerate(iterable.iterable, start))
         iterable = self.absences.listed(iterable)
-        if can_stage(iterable, self.backend):
-            return StagedItems((iterable,), "enumerate", start)
+        if not self.backend.is_eager() and (can_stage(iterable, self.backend) or self._is_sequence(iterable)):
+            return self._indexed("enumerate", (iterable,), start)
         return self._iterated("enumerate", iter(enumerate(iterable, start)))
 
     def _zip(self, *iterables: Any, strict: bool = False) -> Any:
@@ -283,10 +296,12 @@ class Builtins(InTrace):
             inside = [each.iterable if isinstance(each, Progress) else each for each in iterables]
             return shown.over(self._zip(*inside, strict=strict))
         iterables = tuple(map(self.absences.listed, iterables))
-        if iterables and builtins.all(can_stage(iterable, self.backend) for iterable in iterables):
-            lengths = {iterable.shape[0] for iterable in iterables if hasattr(iterable, "shape")}
-            if not (strict and len(lengths) > 1):
-                return StagedItems(iterables, "zip")
+        are_staged = builtins.all(can_stage(iterable, self.backend) for iterable in iterables)
+        can_be = are_staged or (not strict and builtins.all(map(self._is_sequence, iterables)))
+        if iterables and can_be and not self.backend.is_eager():
+            lengths = [iterable.shape[0] for iterable in iterables if strict and hasattr(iterable, "shape")]
+            if not builtins.any(self.backend.is_traced(length) or length != lengths[0] for length in lengths):
+                return self._indexed("zip", iterables)
         return self._iterated("zip", zip(*iterables, strict=strict))
 
     def _reversed(self, iterable: Any) -> Any:
@@ -333,8 +348,9 @@ class Builtins(InTrace):
         """What a builtin consumes: an iterator that is consumed where the program does it, or the list that it runs over."""
         if isinstance(iterable, types.GeneratorType) and self.generators.source_of(iterable) is None:
             self.generators.check_advanced(iterable, is_kept=False)
-        if isinstance(iterable, SequenceIterator) and not iterable.is_known():
-            iterable = self._rest(iterable)
+        if isinstance(iterable, SequenceIterator) and iterable.has_position and not iterable.is_known():
+            if not (iterable.is_fresh and isinstance(iterable, StagedItems)):
+                iterable = self._rest(iterable)
         return in_any_order(listed(self.absences.listed(iterable)), key)
 
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.code.library_table import is_library
-from autograph.runtime.containers.iterators import Iterated, used_elsewhere
+from autograph.runtime.containers.iterators import EndlessIterator, Iterated, used_elsewhere
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.loop_bodies import LoopBody
@@ -106,6 +106,8 @@ class Generators(InTrace):
 
     def temporary(self, iterable: Any) -> Any:
         """``iterable``, which an expression has made for one call."""
+        if isinstance(iterable, EndlessIterator):
+            iterable.is_temporary = True
         source = self._sources.get(iterable) if type(iterable) is types.GeneratorType else None
         if source is not None:
             source.is_temporary = True

@@ -164,7 +164,7 @@ class Loops(InTrace):
         if isinstance(iterable, Progress):
             bar = staged_progress(self, iterable)
             iterable = iterable.iterable if is_in_program() else iter(iterable)
-        endless = self.generators.endless(iterable, test)
+        endless = None if is_kept else self.generators.endless(iterable, test)
         iterable = iterable if endless is None else endless
         is_resumed = is_kept and endless is None and isinstance(iterable, Iterator)
         if is_resumed and self.generators.source_of(iterable) is None:
