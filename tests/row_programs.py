@@ -554,6 +554,40 @@ def rows_written_by_a_function(n):
     return rows, t
 
 
+def last_row_in_a_loop_that_python_runs(xs):
+    rows = [[]]
+    for i in range(len(xs)):
+        if xs[i] > 2:
+            rows.append([])
+        rows[-1].append(i)
+    return rows
+
+
+def last_row_before_and_after_another(xs):
+    rows = [[0.0]]
+    if xs[0] > 0.0:
+        rows.append([1.0])
+    last = rows[-1]
+    if xs[1] > 2.0:
+        rows.append([2.0])
+    last.append(5.0)
+    rows[-1].append(6.0)
+    return rows
+
+
+def row_at_a_traced_index_from_the_end(xs):
+    rows = [[0.0]]
+    if xs[0] > 0.0:
+        rows.append([1.0])
+    k = -1 if xs[2] > 0.0 else -2
+    before = len(rows[k])
+    if xs[1] > 2.0:
+        rows.append([2.0])
+    rows[k].append(6.0)
+    rows[k].append(7.0)
+    return rows, before
+
+
 OF_N = [
     written_in_a_loop_under_the_name_that_was_appended,
     groups_of_a_buffer,
@@ -599,6 +633,9 @@ OF_N = [
     tuples_with_texts_and_none,
 ]
 OF_XS = [
+    last_row_in_a_loop_that_python_runs,
+    last_row_before_and_after_another,
+    row_at_a_traced_index_from_the_end,
     buckets,
     texts_by_a_condition,
     none_or_a_number,

@@ -37,6 +37,19 @@ class ElementMark:
     path: Path
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What a list is asked for an element by: a key, and the length of the list, which a negative key counts from."""
+
+    key: Any
+    length: Any
+
+    def is_same(self, other: _Asked) -> bool:
+        """Whether both ask for one place of a list that has not been reordered."""
+        counts_from_start = type(self.key) is int and self.key >= 0
+        return _name(self.key) == _name(other.key) and (counts_from_start or _name(self.length) == _name(other.length))
+
+
 @dataclass
 class _Member:
     """An element, or a part of one.
@@ -44,7 +57,7 @@ class _Member:
     Attributes:
       role: `GIVEN`, `VIEW` or `OWNED`. root: the whole element. line: the statement that made it what it is.
       is_given: whether it was appended to the list, and not taken from it.
-      owner, index, key, moves: of a view, the list, the place, what it was asked for by, and how often the list had been reordered.
+      owner, index, asked, moves: of a view, the list, the place, what it was asked for by, and how often the list had been reordered.
     """
 
     role: str
@@ -53,17 +66,17 @@ class _Member:
     is_given: bool = False
     owner: Any = None
     index: Any = None
-    key: Any = None
+    asked: _Asked | None = None
     moves: int = 0
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """What a list has given for a key, and the block that asked."""
+    """What a list has given, and the block that asked."""
 
     element: Any
     owner: Any
-    key: Any
+    asked: _Asked
     moves: int
     block: Any
 
@@ -189,8 +202,8 @@ class Elements:
 
     def put_back(self, element: Any, owner: Any, index: Any) -> None:
         """Note that an element of a list, which has been written, is in it still, with what has been put into it."""
-        keys = [self._members[id(part)].key for _, part in _marked_parts(element) if id(part) in self._members]
-        self._note_seen(element, owner, next((key for key in keys if key is not None), index))
+        asked = [self._members[id(part)].asked for _, part in _marked_parts(element) if id(part) in self._members]
+        self._note_seen(element, owner, next(filter(None, asked), None) or _asked(owner, index))
         for mark, part in _marked_parts(element):
             member = self._members.get(id(part))
             if member is None or member.root is not element or mark not in self._marks_of(id(part)):
@@ -200,24 +213,24 @@ class Elements:
 
     def seen_before(self, owner: Any, key: Any) -> Any:
         """The element that a list has given for this key already, if it returns that again; None else."""
-        found = self._seen.get((id(owner), key if type(key) is int else id(key)))
+        asked = _asked(owner, key)
+        found = self._seen.get((id(owner), _name(key)))
         if found is None or found.owner is not owner or found.moves != owner.moves:
             return None
-        is_same = found.key is key or (type(key) is int and key >= 0)
-        return found.element if is_same and self._blocks.is_around(found.block) else None
+        return found.element if found.asked.is_same(asked) and self._blocks.is_around(found.block) else None
 
-    def _note_seen(self, element: Any, owner: Any, key: Any) -> None:
-        name = id(owner), key if type(key) is int else id(key)
-        self._seen[name] = _Seen(element, owner, key, owner.moves, self._blocks.here())
+    def _note_seen(self, element: Any, owner: Any, asked: _Asked) -> None:
+        self._seen[id(owner), _name(asked.key)] = _Seen(element, owner, asked, owner.moves, self._blocks.here())
 
     def seen(self, element: Any, owner: Any, index: Any, key: Any) -> Any:
         """An element that a list returns for an index, asked for by this key."""
-        self._note_seen(element, owner, key)
+        asked = _asked(owner, key)
+        self._note_seen(element, owner, asked)
         for mark, part in _marked_parts(element):
             self._blocks.born(part)
             self._join(mark, part, element, VIEW)
             member = self._members[id(part)]
-            member.owner, member.index, member.key, member.moves = owner, index, key, owner.moves
+            member.owner, member.index, member.asked, member.moves = owner, index, asked, owner.moves
         return element
 
     def taken(self, element: Any) -> Any:
@@ -332,6 +345,15 @@ class Elements:
         if one is None or two is None:
             return True
         return one.root is not two.root and not one.role == two.role == OWNED
+
+
+def _asked(owner: Any, key: Any) -> _Asked:
+    return _Asked(key, owner.padded.length)
+
+
+def _name(number: Any) -> int:
+    """The same for numbers that are known to be equal: a tracer equals itself only."""
+    return number if type(number) is int else id(number)
 
 
 def _is_in_place(member: _Member) -> bool:
