@@ -554,6 +554,18 @@ def rows_written_by_a_function(n):
     return rows, t
 
 
+def last_row_by_digits(n):
+    rows = [[]]
+    number = n * 22061
+    while number > 0:
+        digit = number % 10
+        if digit == 0:
+            rows.append([])
+        rows[-1].append(digit)
+        number //= 10
+    return rows
+
+
 def last_row_in_a_loop_that_python_runs(xs):
     rows = [[]]
     for i in range(len(xs)):
@@ -589,6 +601,7 @@ def row_at_a_traced_index_from_the_end(xs):
 
 
 OF_N = [
+    last_row_by_digits,
     written_in_a_loop_under_the_name_that_was_appended,
     groups_of_a_buffer,
     groups_by_a_condition,

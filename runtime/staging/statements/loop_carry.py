@@ -20,6 +20,7 @@ from autograph.runtime.effects.raising import gathered
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import within_reach
+from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import ContentsPlace, Place, Region
 from autograph.runtime.heap.reach import same
 from autograph.runtime.layouts.describe import is_leaf
@@ -98,17 +99,19 @@ class LoopTrace:
         )
         self.numbers: dict[int, Any] = {}
         self.spec: LoopSpec | None = None
+        self._given: list[Given] = []  # what the loop makes elements of lists, if it is emitted
         self._index_type: Any = backend.type_of(0)
         self.test_writes = False  # as far as is known by now
         self._early_test: tuple[list[LeafType], list[Any], Traced] | None = None  # serves if the types are settled
 
     def settle(self, may_peel: bool = False) -> None:
-        """Trace until every carried leaf has the type it starts with. Leaves all variables as they were.
+        """Trace until every carried leaf has the type it starts with. Leaves all variables as they were, and what is known of them.
 
         Raises:
           StagingError: the loop cannot be staged; `CarryChanges` only if the caller ``may_peel`` an iteration.
         """
         self.settling.may_peel = may_peel
+        elements = self.raising.identities.elements_before()
         try:
             self._settle_somehow()
         except CarryChanges as change:
@@ -123,6 +126,7 @@ class LoopTrace:
             raise
         finally:
             self.carry.snapshot.restore()
+            self._given = self.raising.identities.take_elements(elements)
 
     def _settle_somehow(self) -> None:
         """Settle with objects chosen attribute by attribute; by which they are, where a write to one must be seen in others."""
@@ -256,6 +260,7 @@ class LoopTrace:
     def emit(self) -> None:
         """Emit the loop and bind each variable to its last value."""
         assert self.spec is not None
+        self.raising.identities.give_elements(self._given)
         record_loop(self.backend, self.spec, self.carry.inputs_first(), self.carry.found, self.carry.iterable)
         values = self.backend.loop(self.spec)
         position = 0
@@ -450,19 +455,16 @@ class LoopTrace:
 
         def run(*operands: Any) -> list[Any]:
             nonlocal wrote
-            installed, _ = self._install(operands, region, self.parts.body())
+            self._install(operands, region, self.parts.body())
+            before = [variable.get() for variable in self.carry.variables]
             truth = test()
             if self.carry.iterable.length is None:
                 # Under `jax.vmap` a branch runs for lanes that do not take it, on values for which the loop may not
                 # end.
                 for predicate, taken in self.journal.paths:
                     truth = truth & (predicate if taken else ~predicate)
-            bound = [v for v in self.carry.variables if id(v) in installed or v.get() is not UNBOUND]
-            wrote = (
-                bool(region.written())
-                or effects_recorded() != effects
-                or any(id(v) not in installed or not same(v.get(), installed[id(v)][0]) for v in bound)
-            )
+            is_rebound = not all(same(v.get(), old) for v, old in zip(self.carry.variables, before, strict=True))
+            wrote = is_rebound or bool(region.written()) or effects_recorded() != effects
             self.raising.identities.leave(known)
             self.carry.snapshot.restore()
             region.roll_back()
