@@ -285,7 +285,10 @@ class Converter:
         own, special = own_names.__contains__, classes.special_methods
         gives_truth = functools.partial(self._gives_truth, own_names, imports, function)
         truths = self._sources.truths(function), gives_truth
-        node = _rewrite(node, source, is_plain_call, own, is_directive, is_logging, special, made, stops, *truths)
+        lengthened = functools.partial(self._lengthened, own_names, imports, function)
+        node = _rewrite(
+            *(node, source, is_plain_call, own, is_directive, is_logging, special, made, stops, *truths, lengthened)
+        )
         return gast.gast_to_ast(node), output
 
     def _converted(self, function: types.FunctionType, source: FunctionSource, stops: bool) -> ConvertedCode:
@@ -310,14 +313,31 @@ class Converter:
         self, own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, node: gast.AST
     ) -> bool:
         """Whether the called expression is a user's function, of any file, that may return a truth value, as things stand."""
-        called = _resolve(node, own_names, function, imports)
-        called = getattr(called, "__wrapped__", called)
-        if type(called) is not types.FunctionType or self._is_library(called):
-            return False
+        called = self._users_function(own_names, imports, function, node)
         try:
-            return called.__name__ in self._sources.truths(called).functions
+            return called is not None and called.__name__ in self._sources.truths(called).functions
         except ConversionError:
             return False
+
+    def _lengthened(
+        self, own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, call: gast.AST
+    ) -> Iterable[gast.AST]:
+        """The arguments of which a call of a user's function, of any file, changes the length, as things stand."""
+        called = self._users_function(own_names, imports, function, call.func)
+        try:
+            if called is not None and called.__code__.co_filename != function.__code__.co_filename:
+                return self._sources.grown_parameters(called).arguments(call, called.__name__)
+        except ConversionError:
+            return ()
+        return self._sources.grown_parameters(function).arguments(call)
+
+    def _users_function(
+        self, own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, node: gast.AST
+    ) -> types.FunctionType | None:
+        """The user's function that the called expression is, as things stand."""
+        called = _resolve(node, own_names, function, imports)
+        called = getattr(called, "__wrapped__", called)
+        return called if type(called) is types.FunctionType and not self._is_library(called) else None
 
     def _is_loop_directive(
         self, own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, node: gast.AST
@@ -374,6 +394,7 @@ def _rewrite(
     stops: bool,
     truths: Truths,
     gives_truth: Callable[[gast.AST], bool],
+    lengthened: Callable[[gast.AST], Iterable[gast.AST]],
 ) -> gast.AST:
     names = Namer(names_in(node) | {_OPERATORS})
     names.made += made
@@ -390,6 +411,7 @@ def _rewrite(
         source.partial_writes,
         truths,
         gives_truth,
+        lengthened,
     )
     kinds = {type(part) for part in walk(node)}
     for make_pass in PASSES:

@@ -227,6 +227,21 @@ def test_the_warning_tells_what_to_do():
             Counts(ag.convert(function), X)
 
 
+def test_a_loop_whose_test_reads_a_list_is_one_loop():
+    def drained(x):
+        todo = list(range(N))
+        while todo:
+            x = x * 0.5 + todo.pop()
+            if len(todo) > 50:
+                todo.pop()
+        return x, todo
+
+    x, todo = ag.function(drained)(X)
+    wanted, _ = drained(np.float32(X))
+    assert (float(x), todo) == (pytest.approx(float(wanted)), [])
+    assert Counts(ag.convert(drained), X).loops == 1
+
+
 def test_a_table_of_python_numbers_beside_traced_work_stays_python():
     def f(x):
         table = []

@@ -8,30 +8,26 @@ from collections.abc import Callable, Iterator
 import gast
 
 from autograph._analysis.children import walk
+from autograph._analysis.grown_parameters import GROWING_FUNCTIONS, GROWING_METHODS
 from autograph._passes.nodes import Context, Rewriter, dict_display, placed
 
-GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
 _DISPLAYS = (gast.List, gast.Tuple, gast.Dict)
 _ADDING = frozenset({"append", "appendleft", "insert"})
 _METHODS = GROWING_METHODS | {"index", "count"}  # growing, or searching, which a traced element needs an array for
-# Of `heapq` and `bisect`, which write to their first argument.
-_GROWING_FUNCTIONS = frozenset(
-    {"heappush", "heappop", "heapify", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right"}
-)
 
 
 class LowerLists(Rewriter):
     """Rewrites a list display whose list may come to have a length that only run time knows.
 
     Those are empty ones, and those assigned to a name, or an attribute, whose ``append`` (or a like method, or one
-    that searches) is written somewhere in the function, or a slice of which is written, or that is bound to lists of other lengths
-    (``xs = xs[1:]``), or to a name that such a name is bound to, as are comprehensions, ``list(…)``,
-    ``[0] * n`` and sums of lists. So are the latter where items are written at computed indices: what is written at a traced one is
-    carried as one array then.
+    that searches) is written somewhere in the function, or a slice of which is written, or that is given to a function
+    which changes its length, or that is bound to lists of other lengths (``xs = xs[1:]``), or to a name that
+    such a name is bound to, as are comprehensions, ``list(…)``, ``[0] * n`` and sums of lists. So are the latter where
+    items are written at computed indices: what is written at a traced one is carried as one array then.
 
-    So are displays given to a parameter of such a name (``Stack(items=[1])``), and those in a display whose items' methods are called
-    (``rows[0].append``) or whose items' items are written (``rows[i][j] = v``), the items of a comprehension among them, or that
-    become items: ``rows.append([1])``.
+    So are displays given to a parameter of such a name (``Stack(items=[1])``) or to such a function, and those in a
+    display whose items' methods are called (``rows[0].append``) or whose items' items are written (``rows[i][j] = v``),
+    the items of a comprehension among them, or that become items: ``rows.append([1])``.
 
     Displays whose length only run time may know become operator calls:
 
@@ -41,7 +37,7 @@ class LowerLists(Rewriter):
         [0] * n          →   ag__.repeated([0], n)
         x, *rest = xs    →   x, rest = ag__.unpacked(xs, 1, 0)
 
-    Attributes: growing (names and attributes whose growing methods are called), tables (those whose items are written), holders
+    Attributes: growing (names and attributes whose lists may come to grow), tables (those whose items are written), holders
     (those whose items' growing methods are called), nested (those whose items' items are written).
 
     >>> from autograph._passes.shown import rewritten
@@ -70,11 +66,20 @@ class LowerLists(Rewriter):
         self.nested: frozenset[str] = frozenset()
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        self.growing = frozenset(_with_sources(_grown(node, _name) | _rebound(node), node))
-        self.holders = frozenset(_grown(node, _name_of_holder))
+        self.growing = frozenset(_with_sources(self._grown(node, _name) | _rebound(node), node))
+        self.holders = frozenset(self._grown(node, _name_of_holder))
         self.nested = frozenset(_written(node, _name_of_holder))
         self.tables = frozenset(_written(node, _name)) | self.nested
         return self.visit(node)
+
+    def _grown(self, node: gast.AST, name_of: Callable[[gast.AST], str | None]) -> set[str]:
+        """The names, as ``name_of`` has them, of what methods, statements and functions lengthen."""
+        given = [each for part in walk(node) if isinstance(part, gast.Call) for each in self._lengthened(part)]
+        return _grown(node, name_of) | {name for each in given if (name := name_of(each)) is not None}
+
+    def _lengthened(self, call: gast.Call) -> list[gast.AST]:
+        """The arguments of which a call changes the length."""
+        return [chosen for each in self.context.lengthened(call) for chosen in _chosen(each)]
 
     def visit_Assign(self, node: gast.AST) -> gast.AST:
         for target in node.targets:
@@ -155,6 +160,10 @@ class LowerLists(Rewriter):
         if not self.context.is_plain_call(node.func):
             if isinstance(node.func, gast.Attribute) and node.func.attr in _ADDING:
                 node.args = list(map(self._added, node.args))
+            given = self._lengthened(node)
+            node.args = [self._held(each) if each in given else each for each in node.args]
+            for keyword in node.keywords:
+                keyword.value = self._held(keyword.value) if keyword.value in given else keyword.value
             self.generic_visit(node)
             for keyword in node.keywords:
                 if keyword.arg in self.growing and isinstance(keyword.value, gast.List):
@@ -229,7 +238,7 @@ def _grown(node: gast.AST, name_of: Callable[[gast.AST], str | None]) -> set[str
             names.update(name_of(chosen) for chosen in _chosen(part.value))
         elif isinstance(part, gast.AugAssign) and isinstance(part.op, gast.Add):
             names.add(name_of(part.target))
-        elif isinstance(part, gast.Call) and part.args and _name(part.func) in _GROWING_FUNCTIONS:
+        elif isinstance(part, gast.Call) and part.args and _name(part.func) in GROWING_FUNCTIONS:
             names.add(name_of(part.args[0]))
         elif isinstance(part, gast.Delete):
             names.update(name_of(target.value) for target in part.targets if isinstance(target, gast.Subscript))

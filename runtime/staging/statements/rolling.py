@@ -162,7 +162,7 @@ class Rolling(InTrace):
         """
         if python_only is not None:
             raise NotRollable(tells(python_only))
-        if trace is None or trace.test_writes:  # to room for lists, say, which a known number of iterations spares
+        if trace is None:
             test = loop.test
             assert test is not None
             trace = again(_MANY)

@@ -1,0 +1,99 @@
+"""Which parameters of a file's functions are lists whose length the functions change."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from autograph._analysis.children import walk
+
+GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
+# Of `heapq` and `bisect`, which write to their first argument.
+GROWING_FUNCTIONS = frozenset(
+    {"heappush", "heappop", "heapify", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right"}
+)
+
+
+@dataclass(frozen=True)
+class GrownParameters:
+    """What the functions of a file do to the lists that they are given.
+
+    Attributes: places (by the name of a function, or a method, the positions and the keywords of such arguments in a call).
+
+    >>> import ast
+    >>> found = GrownParameters.of(ast.parse('''
+    ... def push(stack, v): stack.append(v)
+    ... def twice(v, on): push(on, v); push(on, v)
+    ... class Walk:
+    ...     def step(self, path): twice(0, on=path)
+    ... '''))
+    >>> {name: sorted(map(str, places)) for name, places in found.places.items()}
+    {'push': ['0', 'stack'], 'twice': ['1', 'on'], 'step': ['0', 'path']}
+    """
+
+    places: Mapping[str, frozenset[int | str]] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def of(cls, tree: ast.Module) -> GrownParameters:
+        """Those of the file with this tree."""
+        nodes = walk(tree)
+        methods = {part for node in nodes if isinstance(node, ast.ClassDef) for part in node.body}
+        functions = [_Function.of(node, node in methods) for node in nodes if isinstance(node, ast.FunctionDef)]
+        found = cls()
+        while (grown := cls(_merged(functions, found))) != found:
+            found = grown
+        return found
+
+    def arguments(self, call: Any, name: str | None = None) -> Iterator[Any]:
+        """The arguments of a call, of Python's tree or of gast's, whose length it changes: a call of what has this name in the file."""
+        places = self.places.get(name or _name(call.func) or "", ())
+        for place, argument in enumerate(call.args):
+            if place in places:
+                yield argument
+        for keyword in call.keywords:
+            if keyword.arg in places:
+                yield keyword.value
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A function: its name, the places of its parameters in a call, those that grow by themselves, and the calls in it."""
+
+    name: str
+    places: Mapping[str, frozenset[int | str]]
+    grown: frozenset[str]
+    calls: tuple[ast.Call, ...]
+
+    @classmethod
+    def of(cls, node: ast.FunctionDef, is_method: bool) -> _Function:
+        by_position = [*node.args.posonlyargs, *node.args.args][is_method:]
+        places = {each.arg: frozenset([place, each.arg]) for place, each in enumerate(by_position)}
+        places |= {each.arg: frozenset([each.arg]) for each in node.args.kwonlyargs}
+        parts = walk(node)
+        calls = tuple(part for part in parts if isinstance(part, ast.Call))
+        changed = [part.value for part in parts if isinstance(part, ast.Attribute) and part.attr in GROWING_METHODS]
+        changed += [call.args[0] for call in calls if call.args and _name(call.func) in GROWING_FUNCTIONS]
+        grown = frozenset(part.id for part in changed if isinstance(part, ast.Name))
+        return cls(node.name, places, grown & places.keys(), calls)
+
+    def places_grown(self, known: GrownParameters) -> frozenset[int | str]:
+        """The places of the parameters that grow, with those that are passed on to functions known to change them."""
+        passed = {
+            each.id for call in self.calls for each in known.arguments(call) if isinstance(each, ast.Name)
+        } & self.places.keys()
+        return frozenset[int | str]().union(*(self.places[name] for name in self.grown | passed))
+
+
+def _merged(functions: list[_Function], known: GrownParameters) -> dict[str, frozenset[int | str]]:
+    found: dict[str, frozenset[int | str]] = {}
+    for function in functions:
+        if places := function.places_grown(known):
+            found[function.name] = found.get(function.name, frozenset()) | places
+    return found
+
+
+def _name(node: Any) -> str | None:
+    return getattr(node, "id", getattr(node, "attr", None))
