@@ -379,7 +379,7 @@ class Builtins(InTrace):
             return self.listed_rows(args[0])
         if args and isinstance(args[0], StagedItems) and any(map(is_traced_list, args[0].parts)):
             return self.reductions.listed(args[0])
-        if args and is_array_list(args[0]):
+        if args and isinstance(args[0], TracedList):
             return args[0].as_list()
         made: list[Any] = list(*args)
         self.journal.born(made)

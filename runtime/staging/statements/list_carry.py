@@ -262,7 +262,7 @@ class ListCarry:
             (id(variable), path): contents
             for variable, _ in ended
             if id(variable) in carried
-            for path, contents in self._entry_contents(carried[id(variable)]).items()
+            for path, contents in self._contents_before(carried[id(variable)]).items()
         }
         related = exchanged(ends, entries)
         for variable, last in ended:
@@ -271,9 +271,14 @@ class ListCarry:
 
     def widen(self, carried: Carried, ends: dict[Path, ListEnd]) -> bool:
         """Enlarge the lists of a variable to the room that an iteration has shown they need; True if they had less."""
-        entries = self._entry_contents(carried)
+        entries = self._contents_before(carried)
         value = carried.unflatten(carried.start)
         mine = self._contents_in(carried, value)
+        for path in (
+            mine.keys() & ends.keys() - entries.keys()
+        ):  # that only iterations make, as long as the first made them
+            if ends[path].is_array or ends[path].length != len(mine[path]):
+                mine[path] = entries[path] = ()
         wider = {}
         for path, ended in ends.items():
             if path in mine and path in entries:
@@ -402,6 +407,12 @@ class ListCarry:
     def _entry_contents(self, carried: Carried) -> dict[Path, Any]:
         """What the lists in a variable held before the loop."""
         return {} if carried.entry is UNBOUND else self._contents_in(carried, carried.entry)
+
+    def _contents_before(self, carried: Carried) -> dict[Path, Any]:
+        """As `_entry_contents`. Lists in arrays that only iterations make, where there was None say, held nothing."""
+        now = self._contents_in(carried, carried.unflatten(carried.start))
+        made = {path: () for path, contents in now.items() if isinstance(contents, Padded)}
+        return made | self._entry_contents(carried)
 
     def _contents_in(self, carried: Carried, value: Any) -> dict[Path, Any]:
         """What the lists hold that a value of a variable is, or has in it."""
