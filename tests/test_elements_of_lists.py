@@ -134,6 +134,34 @@ def test_rows_under_jit_and_vmap():
     assert (last.tolist(), lengths.tolist()) == ([2, 12], [1, 1])
 
 
+def sizes_of_runs(xs):
+    runs = []
+    for v in xs:
+        if runs and runs[-1][-1] <= v:
+            runs[-1].append(v)
+        else:
+            runs.append([v])
+    return [len(run) for run in runs]
+
+
+def sizes_of_chunks(xs):
+    chunks = []
+    for v in xs:
+        if len(chunks) == 0 or len(chunks[-1]) == 2:
+            chunks.append([])
+        chunks[-1].append(v)
+    return [len(chunk) for chunk in chunks]
+
+
+@pytest.mark.parametrize("program", [sizes_of_runs, sizes_of_chunks])
+def test_rows_of_a_list_that_begins_empty_are_as_long_as_the_loop_at_most(program):
+    def total(xs):
+        return sum(size * size for size in program(xs))
+
+    batch = jnp.stack([XS, XS[::-1]])
+    assert jax.jit(jax.vmap(ag.convert(total)))(batch).tolist() == [total(plain(row)) for row in batch]
+
+
 @pytest.mark.parametrize("convert", [ag.convert, ag.function])
 def test_rows_have_derivatives(convert):
     xs = jnp.array([1.0, 3.0, 2.0, 5.0])

@@ -70,8 +70,9 @@ class _Function:
     @classmethod
     def of(cls, node: ast.FunctionDef, is_method: bool) -> _Function:
         by_position = [*node.args.posonlyargs, *node.args.args][is_method:]
-        places = {each.arg: frozenset([place, each.arg]) for place, each in enumerate(by_position)}
-        places |= {each.arg: frozenset([each.arg]) for each in node.args.kwonlyargs}
+        places: dict[str, frozenset[int | str]] = {each.arg: frozenset([each.arg]) for each in node.args.kwonlyargs}
+        for place, each in enumerate(by_position):
+            places[each.arg] = frozenset([place, each.arg])
         parts = walk(node)
         calls = tuple(part for part in parts if isinstance(part, ast.Call))
         changed = [part.value for part in parts if isinstance(part, ast.Attribute) and part.attr in GROWING_METHODS]

@@ -282,10 +282,11 @@ class ListCarry:
         wider = {}
         for path, ended in ends.items():
             if path in mine and path in entries:
-                if carried.widened[path] >= _MAY_WIDEN:  # each iteration makes it longer by a factor, say
-                    ended = unbounded(ended, mine[path])
                 without_bound = functools.partial(self._room, carried.variable.name)
                 room = room_for(entries[path], mine[path], ended, self._bound(), without_bound)
+                if room is not None and carried.widened[path] >= _MAY_WIDEN:  # it becomes longer by a factor, say
+                    ended = unbounded(ended, mine[path])
+                    room = room_for(entries[path], mine[path], ended, self._bound(), without_bound)
                 if room is not None:
                     if isinstance(mine[path], tuple) and (id(carried.variable), path) not in self.carry.by_value:
                         self.carry.by_value.add((id(carried.variable), path))
