@@ -9,10 +9,6 @@ import jax.numpy as jnp
 import autograph as ag
 
 
-def pushed(stack, value):
-    stack.append(value)
-
-
 def sum_from_the_third_on(xs):
     seen = []
     late = 0.0

@@ -554,6 +554,10 @@ def rows_written_by_a_function(n):
     return rows, t
 
 
+def push(rows, value):
+    rows.append(value)
+
+
 def last_row_by_digits(n):
     rows = [[]]
     number = n * 22061

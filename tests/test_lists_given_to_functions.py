@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
-from tests import list_programs
-from tests.list_programs import pushed
+from tests import row_programs
+from tests.row_programs import push as pushed
 from tests.test_elements_of_lists import plain, shape_of
 
 XS = jnp.array([1, 4, 3, 2, 7, 1])
@@ -81,7 +81,7 @@ def by_functions_of_another_file(xs):
         if v > 2:
             pushed(stack, v)
         else:
-            list_programs.pushed(others, v)
+            row_programs.push(others, v)
     return stack, others
 
 
