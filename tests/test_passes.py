@@ -88,7 +88,17 @@ def steps(x, z):
     return x, z
 
 
+def table(values):
+    n = len(values)
+    rows = [[0.0] * n for _ in range(n)]
+    for i in range(1, n):
+        for j in range(1, n):
+            rows[i][j] = max(rows[i - 1][j], rows[i][j - 1]) + values[i] * values[j]
+    return rows[-1][-1]
+
+
 PROGRAMS = {
+    "table": (table, lambda: (np.arange(20, dtype=np.float32),)),
     "steps": (steps, lambda: (np.int32(1), np.int32(2))),
     "clipped": (clipped, lambda: (np.array([3, -1, 4, -1, 5], np.float32), np.zeros(5, np.float32))),
     "gate": (gate, lambda: (np.array([3, -1, 4, -1, 5], np.float32), np.zeros(5, np.float32))),

@@ -79,7 +79,7 @@ def returns_in_finally(x):
 
 
 def comprehension_in_a_lambda(x):
-    return (lambda values: [v for v in values if v > 0])([x])  # here
+    return (lambda values: [y for v in values if (y := v) > 0])([x])  # here
 
 
 REMEDIES = {
@@ -89,7 +89,7 @@ REMEDIES = {
     yields_before_break: "append the values to a list",
     awaits_in_if: "Await before the statement",
     returns_in_finally: "move the jump after the `try`",
-    comprehension_in_a_lambda: "Use such a list",
+    comprehension_in_a_lambda: "Use a list comprehension in a statement",
 }
 
 

@@ -182,7 +182,7 @@ def test_effects_happen_once_for_each_iteration(capsys):
             x = x * 0.9
         return x
 
-    stays_python(uses_up, X, why="next")
+    agree(uses_up(X), ag.function(uses_up)(X))
     stays_python(uses_up_in_a_loop, X, why="uses up an iterator")
 
 

@@ -325,16 +325,14 @@ class ListCarry:
         for path, room in tuple(wider.items()):
             if not isinstance(entry := entries[path], tuple) or not entry:
                 continue
-            if (id(variable), path) in self.tables:
-                rows = rows_of(entry) or []
-                columns: list[Any] = [rows]
-            elif any(map(has_mutable, entry)):
+            of_table = (id(variable), path) in self.tables
+            if not of_table and any(map(has_mutable, entry)):
                 return False
-            else:
-                rows = [jax.tree.leaves(element) for element in entry]
-                if any(len(row) != len(room.buffers) for row in rows):
-                    return False
-                columns = list(zip(*rows, strict=True))
+            rows = (rows_of(entry) or []) if of_table else [jax.tree.leaves(element) for element in entry]
+            is_by_rows = of_table and len(room.buffers) == 1 and len(room.buffers[0].shape) == 2
+            if not is_by_rows and any(len(row) != len(room.buffers) for row in rows):
+                return False
+            columns: list[Any] = [rows] if is_by_rows else list(zip(*rows, strict=True))
             if all(type(leaf) in NUMBERS for row in rows for leaf in row):
                 pairs = zip(columns, room.buffers, strict=True)
                 wider[path] = room.with_(buffers=tuple(_constant(column, buffer) for column, buffer in pairs))
@@ -440,10 +438,9 @@ class ListCarry:
 
 
 def _constant(numbers: Sequence[Any], buffer: Any) -> np.ndarray[Any, Any]:
-    """The numbers as an array of the shape and dtype of a buffer that begins with them."""
-    made = np.zeros(buffer.shape, buffer.dtype)
-    made[: len(numbers)] = numbers
-    return made
+    """The numbers, or rows of numbers, as the first items of an array of the length and dtype of a buffer."""
+    held = np.asarray(numbers, buffer.dtype)
+    return np.concatenate([held, np.zeros((len(buffer) - len(held), *held.shape[1:]), buffer.dtype)])
 
 
 def _after(bound: Any, _: Any, row: Row) -> Extent:
