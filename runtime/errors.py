@@ -47,11 +47,10 @@ class ArgumentsChanged(StagingError):
       inlined: what to call instead, as a part of that trace.
     """
 
-    def __init__(self, program: Any, changes: Any) -> None:
+    def __init__(self, program: Any, changes: Any, called: Any = None, inlined: Any = None) -> None:
         super().__init__(changes.refusal)
         self.program, self.changes = program, changes
-        self.called: Any = None
-        self.inlined: Any = None
+        self.called, self.inlined = called, inlined
 
 
 class TooLargeIntError(StagingError, OverflowError):

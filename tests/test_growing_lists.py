@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -484,19 +482,3 @@ def test_numpys_stack_of_a_list():
 
     for array in jax.jit(ag.convert(f))(jnp.array([1.0, -1.0, 2.0])):
         assert array.tolist() == [1.0, 2.0]
-
-
-def test_a_test_that_only_reads_is_no_write():
-    traces = itertools.count()
-    trace = ag.do_not_convert(lambda: next(traces))
-
-    def digits(n):
-        found = []
-        while n > 0:
-            trace()
-            found.append(n % 10)
-            n //= 10
-        return found
-
-    assert ag.function(digits)(jnp.array(1203)) == [3, 0, 2, 1]
-    assert next(traces) == 2

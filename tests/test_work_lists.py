@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 
 import jax
@@ -433,3 +434,19 @@ def test_long_queue_of_a_wide_graph():
 
 def test_plain_python_needs_nothing():
     assert ag.convert(stack_of_a_class)(5) == stack_of_a_class(5)
+
+
+def test_a_test_that_only_reads_is_no_write():
+    traces = itertools.count()
+    trace = ag.do_not_convert(lambda: next(traces))
+
+    def digits(n):
+        found = []
+        while n > 0:
+            trace()
+            found.append(n % 10)
+            n //= 10
+        return found
+
+    assert ag.function(digits)(jnp.array(1203)) == [3, 0, 2, 1]
+    assert next(traces) == 2

@@ -361,8 +361,7 @@ class Function(Made, Generic[P, R], Forwarding):
 
     def _run(self, values: Callable[[], tuple[Any, ...]], entry: Entry, arrays: Sequence[Any]) -> Any:
         """Call a program, and write what it changes in its arguments into ``values()``, the caller's."""
-        program = entry.program
-        call = entry.call
+        program, call = entry.program, entry.call
         parts: ArgumentParts | None = None
         changes = program.changes
         while True:
@@ -390,12 +389,10 @@ class Function(Made, Generic[P, R], Forwarding):
 
     def _changed_in_trace(self, program: Program, changes: Changes) -> ArgumentsChanged:
         """The error where no run-time write is possible; converted code makes the call a part of its trace instead."""
-        error = ArgumentsChanged(program, changes)
         converted = self._converted
         assert converted is not None
-        error.called = self.python_function
-        error.inlined = converted if self._instance is None else types.MethodType(converted, self._instance())
-        return error
+        inlined = converted if self._instance is None else types.MethodType(converted, self._instance())
+        return ArgumentsChanged(program, changes, self.python_function, inlined)
 
     def _use_blocks(self) -> None:
         if self._dispatcher.function is not None and CALLS.have_shortcuts:
