@@ -51,7 +51,7 @@ def boundary(
                 if code.keeps(result):
                     return result
             converted = conversion.converted or conversion.make()
-            if watched and not (LOCAL.frame is not None and LOCAL.frame.is_watched):
+            if watched and not _is_watched():
                 return _watched(made, converted, args, kwargs)
             if _enters_a_transform(made):
                 return _transformed(made, converted, f, lasts, args, kwargs)
@@ -74,6 +74,11 @@ def boundary(
     assert isinstance(call_converted, types.FunctionType)
     conversion.wrapper = weakref.ref(call_converted)
     return call_converted
+
+
+def _is_watched() -> bool:
+    """Whether the function is a part of a trace that is watched already."""
+    return LOCAL.frame is not None and LOCAL.frame.is_watched
 
 
 def _enters_a_transform(made: Operators) -> bool:

@@ -176,7 +176,7 @@ def accumulate_():
     return f
 
 
-@trap(ROWS, refused="uses an iterator (enumerate)")
+@trap(ROWS, refused="StopIteration depends on a traced condition")
 def enumerate_object():
 
     def f(xs):
