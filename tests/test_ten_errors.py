@@ -55,13 +55,13 @@ r = first_positive(jnp.array([-1.0, -2.0]))
         ["None was used where a value is needed", "test `is None` first"],
         ("return found * 2", "return -1.0 if found is None else found * 2"),
     ),
-    "an argument that is changed": (
+    "an argument that is changed under jax.grad": (
         """
 @ag.function
-def step(state):
-    state["count"] = state["count"] + 1
-    return state
-r = step({"count": jnp.array(0)})
+def loss(state, x):
+    state["last"] = x
+    return state["last"] ** 2
+r = jax.grad(lambda x: loss({"last": jnp.array(0.0)}, x))(jnp.array(3.0))
 """,
         ["'state'", "example.py:3", "Change a copy, and return it: state = dict(state)."],
         ("    state[", "    state = dict(state)\n    state["),

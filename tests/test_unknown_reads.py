@@ -229,17 +229,6 @@ def choice_across_iterations(n):
     return a, b, c
 
 
-@read
-def extend_param(n):
-    def f(c):
-        c.append(3)
-
-    a = [0, 1]
-    b = [5, 6]
-    f(a if n > 1 else b)
-    return a, b
-
-
 def dict_key_added(n):
     a = {"x": 1}
     b = {"x": 2}
@@ -277,6 +266,21 @@ def refused(program, made):
 @pytest.mark.parametrize("program", READS, ids=lambda program: program.__name__)
 def test_a_read_of_what_a_write_may_have_changed_is_refused(program):
     refused(program, ag.function(program))
+
+
+def extend_param(n):
+    def f(c):
+        c.append(3)
+
+    a = [0, 1]
+    b = [5, 6]
+    f(a if n > 1 else b)
+    return a, b
+
+
+@pytest.mark.parametrize("n", [0, 5])
+def test_a_list_that_a_function_lengthens_is_read_exactly(n):
+    assert ag.function(extend_param)(jnp.asarray(n)) == extend_param(n)
 
 
 @pytest.mark.parametrize("program", [sum_of_unknown, stored_unknown, outer_staged_loop_reads, attr_added_read])

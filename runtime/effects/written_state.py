@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import dis
 import functools
-import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from autograph.runtime.code.code_names import OPERATORS, codes_in, names_of
+from autograph.runtime.code.code_names import codes_in, names_of
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import within_reach
@@ -66,24 +65,9 @@ def _written(function: Any, seen: frozenset[types.CodeType]) -> Iterator[str]:
         value = CellVariable(name, cell).get()
         if isinstance(value, types.FunctionType):
             yield from _written(value, seen | {code})
-        elif value is not UNBOUND and _is_of_frame(code, name):
+        elif value is not UNBOUND and _is_inside(cell):
             if name in stored or (_is_of_trace(value) and _writes_to(code, name, value)):
                 yield repr(name)
-
-
-def _is_of_frame(code: types.CodeType, name: str) -> bool:
-    """Whether the variable belongs to a converted function that runs now, in which this code is."""
-    frame: types.FrameType | None = sys._getframe()
-    while frame is not None:
-        owner = frame.f_code
-        if (
-            name in owner.co_cellvars
-            and OPERATORS in owner.co_freevars
-            and any(part is code for part in codes_in(owner))
-        ):
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _is_of_trace(value: Any) -> bool:
@@ -92,6 +76,11 @@ def _is_of_trace(value: Any) -> bool:
         return True
     if not isinstance(value, MUTABLE_CONTAINERS) and (isinstance(value, type) or not is_data(value)):
         return False
+    return _is_inside(value)
+
+
+def _is_inside(value: Any) -> bool:
+    """Whether nothing from outside the trace leads to an object, or to a variable around functions."""
     roots = [root for _, root in LOCAL.roots()]
     return bool(roots) and not within_reach({id(value)}, roots)
 
