@@ -290,17 +290,6 @@ class Tally:
         return v
 
 
-def _rebinds(x):
-    n = 0
-
-    def host(v):
-        nonlocal n
-        n += 1
-        return v
-
-    return ag.py_function(host, [x], TYPE), n
-
-
 def _appends(x):
     seen = []
 
@@ -337,37 +326,13 @@ def _adds(x):
     return io_callback(lambda v: seen.add(1) or v, TYPE, x), len(seen)
 
 
-def _assigns(x):
-    tally = Tally()
-
-    def host(v):
-        tally.total += 2
-        return v
-
-    return ag.numpy_function(host, [x], TYPE), tally.total
-
-
-def _counts(x):
-    tally = Tally()
-    return ag.py_function(tally.count, [x], TYPE), tally.total
-
-
-def _keeps(x):
-    tally = Tally()
-    return ag.py_function(lambda v: tally.keep(v), [x], TYPE), len(tally.seen)
-
-
 @pytest.mark.parametrize(
     "function, subject",
     [
-        (_rebinds, "'n' is written by host, which py_function calls"),
         (_appends, "'seen' is written by host, which pure_callback calls"),
         (_appends_itself, "A list is written by append, which debug_callback calls"),
         (_sets_item, "'table' is written by host, which py_function calls"),
         (_adds, "'seen' is written by <lambda>, which io_callback calls"),
-        (_assigns, "'tally' is written by host, which numpy_function calls"),
-        (_counts, "An object of the class Tally is written by count, which py_function calls"),
-        (_keeps, "'tally' is written by <lambda>, which py_function calls"),
     ],
 )
 def test_python_that_writes_to_state_of_the_traced_function_is_refused(function, subject):

@@ -12,14 +12,13 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax
+
 from autograph.runtime.code.code_names import codes_in, names_of
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.journal import is_mutating_method
-from autograph.runtime.heap.places import MUTABLE_CONTAINERS
-from autograph.runtime.heap.reach import is_data
-from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, has_contents
+from autograph.runtime.layouts.statement_variables import CellVariable, has_contents
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, is_recording
 
@@ -65,24 +64,14 @@ def _written(function: Any, seen: frozenset[types.CodeType]) -> Iterator[str]:
         value = CellVariable(name, cell).get()
         if isinstance(value, types.FunctionType):
             yield from _written(value, seen | {code})
-        elif value is not UNBOUND and _is_inside(cell):
-            if name in stored or (_is_of_trace(value) and _writes_to(code, name, value)):
-                yield repr(name)
+        elif _is_of_trace(value) and (name in stored or _writes_to(code, name, value)):
+            yield repr(name)
 
 
 def _is_of_trace(value: Any) -> bool:
-    """Whether a container or an object was made by what is traced."""
-    if has_contents(value) or (LOCAL.births is not None and LOCAL.births.knows(value)):
-        return True
-    if not isinstance(value, MUTABLE_CONTAINERS) and (isinstance(value, type) or not is_data(value)):
-        return False
-    return _is_inside(value)
-
-
-def _is_inside(value: Any) -> bool:
-    """Whether nothing from outside the trace leads to an object, or to a variable around functions."""
-    roots = [root for _, root in LOCAL.roots()]
-    return bool(roots) and not within_reach({id(value)}, roots)
+    """Whether what is traced has certainly made this: a traced value, or a container of a program."""
+    made = LOCAL.births is not None and LOCAL.births.knows(value)
+    return made or has_contents(value) or isinstance(value, jax.core.Tracer)
 
 
 def _writes_to_first(function: types.FunctionType, owner: Any) -> bool:
