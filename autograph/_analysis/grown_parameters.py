@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -42,10 +42,26 @@ class GrownParameters:
         nodes = walk(tree)
         methods = {part for node in nodes if isinstance(node, ast.ClassDef) for part in node.body}
         functions = [_Function.of(node, node in methods) for node in nodes if isinstance(node, ast.FunctionDef)]
-        found = cls()
-        while (grown := cls(_merged(functions, found))) != found:
-            found = grown
-        return found
+        places: dict[str, frozenset[int | str]] = {}
+        callers: dict[str, list[tuple[_Function, ast.Call]]] = {}
+        changed: list[str] = []
+
+        def note(function: _Function, names: Iterable[str]) -> None:
+            before = places.get(function.name, frozenset())
+            found = before.union(*(function.places[name] for name in names if name in function.places))
+            if found != before:
+                places[function.name] = found
+                changed.append(function.name)
+
+        for function in functions:
+            note(function, function.grown)
+            for call in function.calls:
+                callers.setdefault(_name(call.func) or "", []).append((function, call))
+        known = cls(places)
+        while changed:
+            for function, call in callers.get(changed.pop(), ()):
+                note(function, [each.id for each in known.arguments(call) if isinstance(each, ast.Name)])
+        return known
 
     def arguments(self, call: Any, name: str | None = None) -> Iterator[Any]:
         """The arguments of a call, of Python's tree or of gast's, whose length it changes: a call of what has this name in the file."""
@@ -60,7 +76,7 @@ class GrownParameters:
 
 @dataclass(frozen=True)
 class _Function:
-    """A function: its name, the places of its parameters in a call, those that grow by themselves, and the calls in it."""
+    """A function: its name, the places of its parameters in a call, the names whose lists grow in it, and the calls in it."""
 
     name: str
     places: Mapping[str, frozenset[int | str]]
@@ -78,22 +94,7 @@ class _Function:
         changed = [part.value for part in parts if isinstance(part, ast.Attribute) and part.attr in GROWING_METHODS]
         changed += [call.args[0] for call in calls if call.args and _name(call.func) in GROWING_FUNCTIONS]
         grown = frozenset(part.id for part in changed if isinstance(part, ast.Name))
-        return cls(node.name, places, grown & places.keys(), calls)
-
-    def places_grown(self, known: GrownParameters) -> frozenset[int | str]:
-        """The places of the parameters that grow, with those that are passed on to functions known to change them."""
-        passed = {
-            each.id for call in self.calls for each in known.arguments(call) if isinstance(each, ast.Name)
-        } & self.places.keys()
-        return frozenset[int | str]().union(*(self.places[name] for name in self.grown | passed))
-
-
-def _merged(functions: list[_Function], known: GrownParameters) -> dict[str, frozenset[int | str]]:
-    found: dict[str, frozenset[int | str]] = {}
-    for function in functions:
-        if places := function.places_grown(known):
-            found[function.name] = found.get(function.name, frozenset()) | places
-    return found
+        return cls(node.name, places, grown, calls)
 
 
 def _name(node: Any) -> str | None:
