@@ -86,7 +86,6 @@ CACHES = {
     "autograph.runtime.code.pure_python:_namespace",
     "autograph.runtime.containers.padded_functions:_by_function",
     "autograph.runtime.data.dataset:_shared_element",
-    "autograph.runtime.effects.written_state:_operations",
     "autograph.runtime.effects.written_state:_uses",
     "autograph.runtime.explorer.page:_file",
     "autograph.runtime.function.reads:_is_installed",

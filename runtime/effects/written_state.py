@@ -28,7 +28,7 @@ _ATTRIBUTES = frozenset(["LOAD_ATTR", "LOAD_METHOD"])
 
 
 def refuse_written_state(function: Any, caller: str) -> None:
-    """`StagingError` if a function that ``caller`` calls at run time writes to variables or objects of one that is traced."""
+    """`StagingError` if a function that ``caller`` calls at run time writes to variables or containers of one that is traced."""
     if not is_recording():
         return
     while not isinstance(function, types.FunctionType | types.MethodType | types.BuiltinMethodType):
@@ -46,16 +46,13 @@ def refuse_written_state(function: Any, caller: str) -> None:
 
 
 def _written(function: Any, seen: frozenset[types.CodeType]) -> Iterator[str]:
-    """What the function writes, as messages name it: variables of the functions that are traced, and objects that these hold."""
+    """What the function writes, as messages name it: variables of the functions that are traced, and containers that these hold."""
     function = getattr(function, "__wrapped__", function)
     if isinstance(function, types.BuiltinMethodType) or has_contents(getattr(function, "__self__", None)):
         if is_mutating_method(function) and _is_of_trace(function.__self__):
             yield f"A {_kind(function.__self__)}"
         return
-    if isinstance(function, types.MethodType):
-        owner, function = function.__self__, function.__func__
-        if isinstance(function, types.FunctionType) and _is_of_trace(owner) and _writes_to_first(function, owner):
-            yield f"An object of the class {_kind(owner)}"
+    function = getattr(function, "__func__", function)
     if not isinstance(function, types.FunctionType) or is_library(function) or function.__code__ in seen:
         return
     code = function.__code__
@@ -74,19 +71,6 @@ def _is_of_trace(value: Any) -> bool:
     return made or has_contents(value) or isinstance(value, jax.core.Tracer)
 
 
-def _writes_to_first(function: types.FunctionType, owner: Any) -> bool:
-    """Whether a method writes to the object that it is called on."""
-    names = function.__code__.co_varnames
-    return bool(names) and (
-        "STORE_ATTR" in _operations(function.__code__) or _writes_to(function.__code__, names[0], owner)
-    )
-
-
-@functools.lru_cache(maxsize=1024)
-def _operations(code: types.CodeType) -> frozenset[str]:
-    return frozenset(instruction.opname for instruction in dis.get_instructions(code))
-
-
 def _writes_to(code: types.CodeType, name: str, value: Any) -> bool:
     """Whether the code writes to what a variable holds: to an item or attribute, or by a method."""
     return any(_is_write(value, operator, path) for operator, path in _uses(code, name))
@@ -102,10 +86,8 @@ def _is_write(value: Any, operator: str | None, path: tuple[str, ...]) -> bool:
             value = read(value, attribute)
         except AttributeError:
             return False
-    if isinstance(value, types.BuiltinMethodType) or has_contents(getattr(value, "__self__", None)):
-        return is_mutating_method(value)
-    is_method = isinstance(value, types.MethodType) and isinstance(value.__func__, types.FunctionType)
-    return is_method and not is_library(value.__func__) and _writes_to_first(value.__func__, value.__self__)
+    is_method = isinstance(value, types.BuiltinMethodType) or has_contents(getattr(value, "__self__", None))
+    return is_method and is_mutating_method(value)
 
 
 @functools.lru_cache(maxsize=1024)
