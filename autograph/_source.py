@@ -131,9 +131,9 @@ class SourceFiles:
         if definition is None and linecache.cache.get(code.co_filename):
             linecache.checkcache(code.co_filename)
             definition = self._lookup(function, code, flags)
-        if definition is None and _is_shared(code.co_filename):
-            raise _not_available(code)
         if definition is None:
+            if _is_shared(code.co_filename):
+                raise _not_available(code)
             raise ConversionError(
                 f"{place_of(code.co_filename, code.co_firstlineno)}: the source of {code.co_qualname!r} has changed since it "
                 "was imported, so the converted function would behave differently. Import the module again "

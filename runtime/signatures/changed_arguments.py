@@ -32,7 +32,7 @@ _OF_A_TRACE = (TracedList, TracedDeque, TracedDict, TracedSet)
 """What converted code makes. A call that changes one is a part of its caller's trace."""
 
 
-def parts_of(value: Any) -> list[tuple[Any, Any]]:
+def _steps_into(value: Any) -> list[tuple[Any, Any]]:
     """What a list, tuple, dict or dataclass among the arguments holds, each with the step that leads to it."""
     if is_record(value):
         return [(jax.tree_util.GetAttrKey(f.name), getattr(value, f.name)) for f in dataclasses.fields(value)]
@@ -86,7 +86,7 @@ class ArgumentParts:
 
     def _take(self, path: Path, value: Any) -> None:
         self.values[path] = value
-        parts = parts_of(value)
+        parts = _steps_into(value)
         if parts or is_written_in_place(value):
             self._held[path] = parts
         elif not isinstance(value, jax.Array) and not is_node(value) and not jax.tree_util.all_leaves([value]):
@@ -129,7 +129,7 @@ class ArgumentParts:
             return bool(structure != new_structure) or any(new is not old for new, old in zip(now, leaves, strict=True))
         if path not in self._held:
             return False
-        before, after = self._held[path], parts_of(value)
+        before, after = self._held[path], _steps_into(value)
         return len(before) != len(after) or any(
             a != b or x is not y for (a, x), (b, y) in zip(before, after, strict=True)
         )
@@ -149,7 +149,7 @@ class ArgumentParts:
             value = self.values[path]
             if type(value) in _OF_A_TRACE:
                 continue
-            parts = parts_of(value)
+            parts = _steps_into(value)
             names = tuple(
                 step.key if isinstance(value, dict) else step.name for step, _ in parts if type(value) is not list
             )

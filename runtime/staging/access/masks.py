@@ -31,10 +31,7 @@ class Taken:
 
 
 class Masks:
-    """The operators for masks.
-
-    Args:
-    """
+    """The operators for masks."""
 
     def __init__(self, backend: Backend, raising: Raising) -> None:
         self.backend = backend

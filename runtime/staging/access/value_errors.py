@@ -37,10 +37,7 @@ Errors = Callable[[Sequence[Any], Callable[..., Any]], Iterator[Found]]
 
 
 class ValueErrors:
-    """Operators and functions of numbers, with the exceptions that a ``try`` around them catches.
-
-    Args:
-    """
+    """Operators and functions of numbers, with the exceptions that a ``try`` around them catches."""
 
     def __init__(self, backend: Backend, raising: Raising) -> None:
         self.backend = backend

@@ -157,10 +157,7 @@ class Attempt:
 
 
 class Attempts(InTrace):
-    """The operators for ``try``, and for ``with``, which is one.
-
-    Args:
-    """
+    """The operators for ``try``, and for ``with``, which is one."""
 
     def __init__(
         self,
@@ -443,9 +440,8 @@ class _Statement:
             except Exception as error:
                 if remade(error) is None:
                     raise
-                self.operators._raising.raise_later(
-                    error
-                )  # which has come through a handler that runs on all paths that are left
+                # It has come through a handler that runs on all paths that are left.
+                self.operators._raising.raise_later(error)
         self.operators._raising.end_block()
 
     def _one_of(self, code: Any, blocks: Sequence[tuple[Sequence[int] | None, Thunk]]) -> Any:
