@@ -10,13 +10,13 @@ is dropped.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.jax_compat import ClosedJaxpr, is_literal
 from autograph.backends.xla.optimize.terms import Terms
 from autograph.backends.xla.optimize.unused import without_unused
-from autograph.backends.xla.parts import needed_for
 
 
 def skip_rows(program: ClosedJaxpr) -> ClosedJaxpr:
@@ -36,7 +36,7 @@ class _Rows:
     def __init__(self) -> None:
         self.equations: list[Any] = []
         self.has_skipped = False
-        self._made: dict[Any, Any] = {}
+        self._places: dict[Any, int] = {}  # of the equation that makes a variable
 
     def add(self, equation: Any) -> None:
         name = jax_compat.name_of(equation)
@@ -47,12 +47,13 @@ class _Rows:
             found = self._written(equation)
         self.has_skipped = self.has_skipped or found is not None
         for each in [equation] if found is None else found:
+            self._places.update(dict.fromkeys(each.outvars, len(self.equations)))
             self.equations.append(each)
-            self._made.update(dict.fromkeys(each.outvars, each))
 
     def _making(self, atom: Any, name: str) -> Any:
         """The equation that makes a value, if it is of this name."""
-        equation = None if is_literal(atom) else self._made.get(atom)
+        place = None if is_literal(atom) else self._places.get(atom)
+        equation = None if place is None else self.equations[place]
         return equation if equation is not None and jax_compat.name_of(equation) == name else None
 
     def _row(self, atom: Any) -> tuple[Any, Any] | None:
@@ -117,10 +118,23 @@ class _Rows:
         if one is other:
             return True
         atoms = [one, other]
-        equations, needed = needed_for(self.equations, atoms)
-        made = {var for equation in equations for var in equation.outvars}
-        given = [var for var in needed if var not in made]
+        equations, given = self._computing(atoms)
         terms = Terms()
         operands = [terms.operand(k, var.aval) for k, var in enumerate(given)]
         first, second = terms.of(jax_compat.program_of(equations, given, atoms, {}), operands)
         return first == second
+
+    def _computing(self, atoms: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The equations that compute some values, in order, and the variables that they need and do not compute."""
+        places: set[int] = set()
+        given: dict[Any, None] = {}
+        pending = list(atoms)
+        while pending:
+            atom = pending.pop()
+            place = None if is_literal(atom) else self._places.get(atom)
+            if place is not None and place not in places:
+                places.add(place)
+                pending += self.equations[place].invars
+            elif place is None and not is_literal(atom):
+                given[atom] = None
+        return [self.equations[place] for place in sorted(places)], list(given)
