@@ -289,14 +289,10 @@ class LoopTrace:
 
     def _install(
         self, operands: Sequence[Any], region: Region, stand_ins: BodyContainers
-    ) -> tuple[dict[int, tuple[Any, list[Any]]], dict[int, dict[Path, Any]]]:
-        """Bind each variable to its stand-in.
-
-        Returns:
-          By variable, the value installed and its leaves; and what the lists in it hold.
-        """
+    ) -> dict[int, dict[Path, Any]]:
+        """Bind each variable to its stand-in. Returns, by variable, what the lists in it hold."""
         pending = iter(operands)
-        installed, starts = {}, {}
+        starts = {}
         inputs = {id(carried.variable) for carried in self.carry.carried if carried.is_input}
         for variable in self.carry.variables:
             if id(variable) in self.carry.found:
@@ -316,9 +312,8 @@ class LoopTrace:
             carried.variable.set(value)
             self.settling.installed[id(carried.variable)] = leaves
             starts[id(carried.variable)] = self.lists.starts(carried, value)
-            installed[id(carried.variable)] = (carried.variable.get(), leaves)
         stand_ins.begin()
-        return installed, starts
+        return starts
 
     def _trace_body(self) -> BodyEnd:
         end = BodyEnd()
@@ -346,7 +341,7 @@ class LoopTrace:
             count = len(self.carry.operand_types())
             slots = [(variable, variable.get()) for variable in self.carry.variables if isinstance(variable, Slot)]
             stand_ins = self.parts.body()
-            installed, starts = self._install(operands[:count], region, stand_ins)
+            starts = self._install(operands[:count], region, stand_ins)
             in_arrays = lists_in_arrays(variable.get() for variable in self.carry.variables)
             try:
                 with self.journal.reading() as end.reads:
@@ -366,7 +361,7 @@ class LoopTrace:
                 else:
                     growing.after_iteration(operands[count], self.carry.where)
             region.leave(variable.get() for variable in self.carry.variables)
-            flat = self._note_variables(end, region, stand_ins, installed, starts, in_arrays)
+            flat = self._note_variables(end, region, stand_ins, starts, in_arrays)
             self._note_places(end, region)
             end.aliasing = stand_ins.finish()
             end.rebound = self.carry.snapshot.rebound()
@@ -404,7 +399,6 @@ class LoopTrace:
         end: BodyEnd,
         region: Region,
         stand_ins: BodyContainers,
-        installed: dict[int, tuple[Any, list[Any]]],
         starts: dict[int, dict[Path, Any]],
         in_arrays: set[int],
     ) -> list[Any]:
@@ -421,8 +415,7 @@ class LoopTrace:
                 stand_ins.end(k, value)
             layout, leaves = self.carry.described(variable, value)
             leaves.append(self.marks.defined(value))
-            _, operands_of = installed.get(id(variable), (None, []))
-            places = {id(operand): k for k, operand in enumerate(operands_of)}
+            places = {id(operand): k for k, operand in enumerate(self.settling.installed.get(id(variable), ()))}
             span = slice(len(flat), len(flat) + len(leaves))
             end.ends.append(VariableEnd(layout, span, [places.get(id(leaf)) for leaf in leaves], lists))
             flat += leaves
