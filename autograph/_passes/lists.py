@@ -38,8 +38,8 @@ class LowerLists(Rewriter):
         x, *rest = xs    →   x, rest = ag__.unpacked(xs, 1, 0)
 
     Attributes: growing (names and attributes whose lists may come to grow), tables (those whose items are written), holders
-    (those whose items' growing methods are called), nested (those whose items' items are written), given (the arguments of which calls
-    change the length).
+    (those whose items' growing methods are called), nested (those whose items' items are written), given (by call, the arguments of
+    which it changes the length).
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerLists, '''
@@ -65,11 +65,14 @@ class LowerLists(Rewriter):
         self.tables: frozenset[str] = frozenset()
         self.holders: frozenset[str] = frozenset()
         self.nested: frozenset[str] = frozenset()
-        self.given: set[gast.AST] = set()
+        self.given: dict[gast.AST, list[gast.AST]] = {}
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        calls = [part for part in walk(node) if isinstance(part, gast.Call)]
-        self.given = {chosen for call in calls for each in self.context.lengthened(call) for chosen in _chosen(each)}
+        self.given = {
+            call: [chosen for each in self.context.lengthened(call) for chosen in _chosen(each)]
+            for call in walk(node)
+            if isinstance(call, gast.Call)
+        }
         self.growing = frozenset(_with_sources(self._grown(node, _name) | _rebound(node), node))
         self.holders = frozenset(self._grown(node, _name_of_holder))
         self.nested = frozenset(_written(node, _name_of_holder))
@@ -78,7 +81,8 @@ class LowerLists(Rewriter):
 
     def _grown(self, node: gast.AST, name_of: Callable[[gast.AST], str | None]) -> set[str]:
         """The names, as ``name_of`` has them, of what methods, statements and functions lengthen."""
-        return _grown(node, name_of) | {name for each in self.given if (name := name_of(each)) is not None}
+        given = [each for arguments in self.given.values() for each in arguments]
+        return _grown(node, name_of) | {name for each in given if (name := name_of(each)) is not None}
 
     def visit_Assign(self, node: gast.AST) -> gast.AST:
         for target in node.targets:
@@ -159,9 +163,10 @@ class LowerLists(Rewriter):
         if not self.context.is_plain_call(node.func):
             if isinstance(node.func, gast.Attribute) and node.func.attr in _ADDING:
                 node.args = list(map(self._added, node.args))
-            node.args = [self._held(each) if each in self.given else each for each in node.args]
+            given = self.given.get(node, ())
+            node.args = [self._held(each) if each in given else each for each in node.args]
             for keyword in node.keywords:
-                keyword.value = self._held(keyword.value) if keyword.value in self.given else keyword.value
+                keyword.value = self._held(keyword.value) if keyword.value in given else keyword.value
             self.generic_visit(node)
             for keyword in node.keywords:
                 if keyword.arg in self.growing and isinstance(keyword.value, gast.List):
