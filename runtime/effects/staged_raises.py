@@ -21,7 +21,6 @@ from autograph.runtime.containers.keyed_lists import NoKeyError
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.searched_lists import NoItemError
 from autograph.runtime.containers.traced_lists import EmptyListError
-from autograph.runtime.effects.growing_texts import TextForms
 from autograph.runtime.effects.raise_sites import (
     DeferredText,
     Recipe,
@@ -479,8 +478,8 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
     current().scope = scope = Scope(place, outer)
     try:
         result = call()
-        raising.identities.check_unreported()
-        if raising.journal.unknowns.made or raising.journal.selected:
+        raising.journal.check_unreported()
+        if raising.journal.leaves_unknown:
             _refuse_unknown(raising.journal, result, function)
         if scope.caught is not None:
             raise _caught(scope.caught)
@@ -516,11 +515,4 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
         if outer is None:
             current().handled.clear()
             LOCAL.has_perhaps = False
-            raising.journal.pending.clear()
-            raising.journal.cached.clear()
-            raising.identities.clear()
-            raising.call_graph.clear()
-            raising.trace().forms = TextForms()
-            raising.journal.unknowns.undo()
-            raising.journal.unknowns.made.clear()
-            raising.journal.selected.clear()
+            raising.trace().end()

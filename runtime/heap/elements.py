@@ -123,15 +123,6 @@ class Elements:
         self.views: list[tuple[Any, str]] = []
         self._seen: dict[Hashable, _Seen] = {}
 
-    def clear(self) -> None:
-        """Forget all: the program has been traced."""
-        self._members.clear()
-        self._shared.clear()
-        self._written.clear()
-        self.writes.clear()
-        self.views.clear()
-        self._seen.clear()
-
     def forget(self, key: int) -> None:
         """Forget an element: the block that made it has ended."""
         self._members.pop(key, None)

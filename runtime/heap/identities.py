@@ -14,6 +14,7 @@ import functools
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from autograph.runtime.containers.parts import parts_of
@@ -63,6 +64,22 @@ class _Known:
 
 
 @dataclass(frozen=True)
+class Before:
+    """What was known when a block began.
+
+    Attributes:
+      elements: what took part, by identity: its marks as an element of lists, and what else is known of it as one.
+      watched: whose writes are noted, by identity.
+    """
+
+    elements: Mapping[int, tuple[Marks, Any]]
+    watched: frozenset[int]
+
+
+_NOTHING = Before(MappingProxyType({}), frozenset())
+
+
+@dataclass(frozen=True)
 class Alias:
     """A container that may be the one that is written.
 
@@ -97,44 +114,38 @@ class Identities:
         self._apart: set[frozenset[int]] = set()
         self._serial = itertools.count()
 
-    def clear(self) -> None:
-        """Forget all: the program has been traced."""
-        self._known.clear()
-        self.asked.clear()
-        self.elements.clear()
-        self._writes.clear()
-        self._through.clear()
-        self._apart.clear()
-
     @property
     def any(self) -> bool:
         """Whether writes are to be checked."""
         return bool(self._known or self._writes)
 
-    def inside(self) -> frozenset[Any]:
-        """What is known when a block begins."""
-        return frozenset(self._known) | {("watched", key) for key in self._writes}
+    def enter(self) -> Before:
+        """What is known when a block, or a path, begins."""
+        elements = {key: (element_marks(known.marks), self.elements.member(key)) for key, known in self._known.items()}
+        return Before(elements, frozenset(self._writes))
 
-    def leave(self, before: frozenset[Any]) -> None:
+    def leave(self, before: Before | None) -> None:
         """Forget what a block has made known: its values must not outlive its trace."""
-        for key in [key for key in self._known if key not in before]:
+        before = before or _NOTHING
+        for key in [key for key in self._known if key not in before.elements]:
             if not self.elements.lasts(self._known[key].part):
                 del self._known[key]
                 self.elements.forget(key)
-        for key in [key for key in self._writes if ("watched", key) not in before]:
+        for key in [key for key in self._writes if key not in before.watched]:
             del self._writes[key]
             self._through.pop(key, None)
         self._apart = {pair for pair in self._apart if pair <= self._known.keys()}
 
-    def elements_before(self) -> dict[int, tuple[Marks, Any]]:
-        """What is an element of a list when a path of a conditional begins."""
-        return {key: (element_marks(known.marks), self.elements.member(key)) for key, known in self._known.items()}
+    def knew(self, before: Before | None, part: Any) -> bool:
+        """Whether a container or object took part when a block began."""
+        return before is not None and id(part) in before.elements
 
-    def take_elements(self, before: Mapping[int, tuple[Marks, Any]]) -> list[Given]:
+    def take_elements(self, before: Before | None) -> list[Given]:
         """What a path has made an element of a list, of what was there before it: on the other path it is none."""
+        before = before or _NOTHING
         found = []
         for key, known in self._known.items():
-            marks, member = before.get(key, (frozenset(), None))
+            marks, member = before.elements.get(key, (frozenset(), None))
             new, now = element_marks(known.marks) - marks, self.elements.member(key)
             if new or now is not member:
                 found.append((known.part, new, now))

@@ -21,6 +21,8 @@ class Trace(Protocol):
     call_graph: Any
     forms: Any
 
+    def end(self) -> None: ...
+
 
 class InTrace:
     """What works for all threads, each time for the trace of the thread that it is called in.
@@ -47,6 +49,12 @@ class InTrace:
     @property
     def identities(self) -> Identities:
         return self.trace().identities
+
+    @property
+    def has_aliases(self) -> bool:
+        """Whether writes to containers and objects may be writes to others, or are noted."""
+        trace = self.trace()
+        return bool(trace.journal.observers) and trace.identities.any
 
     @property
     def marks(self) -> Marks:

@@ -13,9 +13,9 @@ was before, leads to it.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from autograph.runtime.heap.places import (
 from autograph.runtime.heap.reach import Reach, same
 from autograph.runtime.heap.unknown import Reason, Unknowns, holds_unknown, is_unknown
 from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, has_contents
+from autograph.runtime.lazy import lazy
 from autograph.runtime.tracing.locations import calling_line, location_of_assignment, user_location
 
 __all__ = ["MUTABLE_CONTAINERS", "AttributePlace", "ContentsPlace", "Journal", "Place", "Region"]
@@ -67,6 +68,28 @@ _READING_METHODS = frozenset(
 )
 
 
+class Observer(Protocol):
+    """What else is known of the trace. A journal tells it of the blocks: of those that begin after it is made where they begin, too."""
+
+    def enter(self) -> Any:
+        """What is known when a block begins."""
+
+    def leave(self, before: Any) -> None:
+        """Forget what a block has made known, of which this was known when it began; None: nothing was."""
+
+    def take_elements(self, before: Any) -> list[Any]:
+        """Take back what a path has made elements of lists, for `give_elements`."""
+
+    def give_elements(self, given: Iterable[Any]) -> None:
+        """Note again what a path has made elements of lists."""
+
+    def check_unreported(self) -> None:
+        """Refuse writes that were not reported."""
+
+    def refresh(self) -> None:
+        """Take what the containers hold now for what they are to hold."""
+
+
 class Region:
     """The writes of one block.
 
@@ -80,8 +103,7 @@ class Region:
       peeled_for: the variables of a loop, whose body this is, that can still run its first iteration by itself.
       entry: what the block's variables held when it was entered; None if the journal sees all their writes.
       kept_elsewhere: values that the block has from where no variable leads: out of caches.
-      known: the identities of what may alias, as it was known when the block was entered.
-      unknowns: what the block's writes may have changed.
+      known: for each observer of the journal, what it knew when the block was entered.
       absences: the classes, and names, of errors left in the block's program since something is absent, which an iteration may
         provide for the next.
     """
@@ -97,16 +119,26 @@ class Region:
         self.before: dict[Any, tuple[Place, Any]] = {}
         self.own = {variable.key for variable in own if isinstance(variable, Place)}
         # What `a += 1` does to an array that a variable holds is not reported.
-        values = (variable.get() for variable in own)
-        self._arrays = Reach(value for value in values if isinstance(value, np.ndarray))
+        values = [value for variable in own if isinstance(value := variable.get(), np.ndarray)]
+        self._arrays = Reach(values) if values else None
         self.kept_elsewhere: list[Any] = []
-        self.known: frozenset[Any] = frozenset()
-        self.unknowns = Unknowns()
+        self.known: dict[Observer, Any] = {}
         self.made: list[Any] = []
         self._made_ids: set[int] = set()
         self._left_alone: list[Any] = []
         self._led_out: set[int] = set()
         self._installed: set[Any] = set()
+
+    @lazy
+    def unknowns(self) -> Unknowns:
+        """What the block's writes may have changed."""
+        return Unknowns()
+
+    @property
+    def made_unknown(self) -> Sequence[tuple[Any, Reason]]:
+        """Each owner of that, and the error for who reads it."""
+        unknowns = Region.unknowns.made(self)
+        return () if unknowns is None else unknowns.made
 
     def add_made(self, owner: Any) -> None:
         """Leave out of account writes to an object that was made inside this region."""
@@ -164,7 +196,8 @@ class Region:
 
     def written(self) -> list[Place]:
         """The places that hold something else than before, of objects that live on outside the block."""
-        self._arrays.check_arrays()
+        if self._arrays is not None:
+            self._arrays.check_arrays()
         found = [
             place
             for key, (place, old) in self.before.items()
@@ -193,8 +226,9 @@ class Region:
 
     def roll_back(self) -> None:
         """Put back what every place held."""
-        self.unknowns.undo()
-        self.unknowns.made = [(owner, reason) for owner, reason in self.unknowns.made if not self.made_by(owner)]
+        if (unknowns := Region.unknowns.made(self)) is not None:
+            unknowns.undo()
+            unknowns.made = [(owner, reason) for owner, reason in unknowns.made if not self.made_by(owner)]
         for place, old in reversed(list(self.before.values())):
             if not same(place.get(), old):
                 place.set(old)
@@ -259,8 +293,7 @@ class Journal:
       regions: the open regions, innermost last.
       paths: the branches that are being traced, outermost first: each its predicate, and whether it runs where that holds.
       is_rolling: whether a loop that Python could run is being tried as one staged loop.
-      copies: what the loops in Python around make of the program.
-      unknowns: what writes outside of all regions may have changed.
+      observers: what is to be told of the blocks.
       selected: the places of aliases that writes outside of all regions, and of the trace of a `Function`, have let hold what a
         condition selects; each with what it held, and the error if it is of an object from outside.
       pending: by id, the containers outside the function that what is recorded writes when it runs.
@@ -276,16 +309,41 @@ class Journal:
         self.watch: Watch | None = None
         self.paths: list[tuple[Any, bool]] = []
         self.is_rolling = False
-        self.copies = Copies()
+        self.observers: list[Observer] = []
         self.is_stepping = False
         self.pending: dict[int, Any] = {}
         self.reads: set[int] = set()
         self.loops: list[Any] = []
         self.cached: list[CachedRead] = []
-        self.unknowns = Unknowns()
         self.selected: list[tuple[Any, Any, Reason]] = []
         self.attempts: list[WritesOfAttempt] = []
         self._at_once: dict[Any, tuple[Place, Any]] | None = None
+
+    @lazy
+    def copies(self) -> Copies:
+        """What the loops in Python around make of the program."""
+        return Copies()
+
+    @lazy
+    def unknowns(self) -> Unknowns:
+        """What writes outside of all regions may have changed."""
+        return Unknowns()
+
+    @property
+    def leaves_unknown(self) -> bool:
+        """Whether there is such, or what a condition selects."""
+        unknowns = Journal.unknowns.made(self)
+        return bool(self.selected) or (unknowns is not None and bool(unknowns.made))
+
+    def end(self) -> None:
+        """Keep nothing of the program: its outermost call has ended."""
+        self.pending.clear()
+        self.cached.clear()
+        self.observers.clear()
+        if (unknowns := Journal.unknowns.made(self)) is not None:
+            unknowns.undo()
+            Journal.unknowns.drop(self)
+        self.selected.clear()
 
     @contextmanager
     def on_trial(self) -> Iterator[Callable[[], None]]:
@@ -500,9 +558,9 @@ class Journal:
         unknowns = self.regions[-1].unknowns if self.regions else self.unknowns
         return unknowns.add(owner, reason, keys)
 
-    def spread(self, unknowns: Unknowns) -> None:
+    def spread(self, made_unknown: Iterable[tuple[Any, Reason]]) -> None:
         """Let what a statement's block has made unknown be so after the statement."""
-        for owner, reason in unknowns.made:
+        for owner, reason in made_unknown:
             if not self.make_unknown(owner, reason):
                 raise reason("another variable refers to")
 
@@ -518,8 +576,53 @@ class Journal:
         """Begin a region."""
         region = Region(own, tries)
         region.repeats = repeats
+        region.known = self._known()
         self.regions.append(region)
         return region
+
+    def forget(self, region: Region) -> None:
+        """Let nothing outlive a block that it has made known."""
+        for observer in self.observers:
+            observer.leave(region.known.get(observer))
+
+    @contextmanager
+    def on_a_path(self) -> Iterator[list[Any]]:
+        """Yield what is made elements of lists inside, once that has ended: on another path it is none."""
+        known = self._known()
+        given: list[Any] = []
+        try:
+            yield given
+        finally:
+            given += self._taken(known)
+
+    def take_elements(self, region: Region) -> list[Any]:
+        """The same, of a block that ends."""
+        return self._taken(region.known)
+
+    def _known(self) -> dict[Observer, Any]:
+        return {observer: observer.enter() for observer in self.observers}
+
+    def _taken(self, known: Mapping[Observer, Any]) -> list[Any]:
+        return [each for observer in self.observers for each in observer.take_elements(known.get(observer))]
+
+    def give_elements(self, given: Iterable[Any]) -> None:
+        """Note what the paths of a statement that is staged have made elements of lists."""
+        for observer in self.observers if given else ():
+            observer.give_elements(given)
+
+    def check_unreported(self) -> None:
+        """Refuse writes that were not reported, to containers that another may have to see.
+
+        Raises:
+          StagingError: there are some.
+        """
+        for observer in self.observers:
+            observer.check_unreported()
+
+    def refresh(self) -> None:
+        """Take what containers hold now for what they are to hold: a staged statement has written to them."""
+        for observer in self.observers:
+            observer.refresh()
 
     def close(self, region: Region, roots: Iterable[Any] = ()) -> list[Place]:
         """End a region: undo its writes, and return the places that the statement has to take as state.
@@ -528,8 +631,10 @@ class Journal:
           roots: functions and values, from which all that was there before the block can be reached, if the block can reach it.
         """
         assert self.regions[-1] is region
+        self.forget(region)
         region.roll_back()
         self.regions.pop()
+        self.refresh()
         owners = {place.key: _owner_of(place) for place, _ in region.before.values()}
         wanted = {id(owner) for owner in owners.values() if owner is not None}
         lasting = within_reach(wanted, (*roots, *region.kept_elsewhere)) if wanted else ()
@@ -563,7 +668,8 @@ class Journal:
         finally:
             self.regions.pop()
             outer.raising = region.raising or outer.raising
-            outer.unknowns.take(region.unknowns)
+            if (unknowns := Region.unknowns.made(region)) is not None:
+                outer.unknowns.take(unknowns)
             for owner in region.made:
                 outer.add_made(owner)
             for place, held in region.before.values():

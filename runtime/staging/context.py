@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from autograph.runtime.effects.growing_texts import TextForms
 from autograph.runtime.heap.facts import TestFacts
 from autograph.runtime.heap.identities import Identities
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.layouts.statement_variables import Marks
+from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.calls.calls_under_way import CallsUnderWay
 from autograph.runtime.staging.policy.recursive_code import CallGraph
 from autograph.runtime.tracing.recording import LOCAL
@@ -20,6 +23,8 @@ class Context:
     find the context by it each time (`InTrace`). What runs for one statement, a loop's carry say, may hold parts of the context. The
     outermost call of converted code leaves the context as it found it, with nothing of the program in it (`in_scope`).
 
+    The parts that not every program uses are made when they are first asked for.
+
     Attributes:
       journal: the writes of the blocks that are being traced.
       identities: which containers may alias.
@@ -32,12 +37,38 @@ class Context:
 
     def __init__(self) -> None:
         self.journal = Journal()
-        self.identities = Identities(self.journal)
         self.marks = Marks()
-        self.facts = TestFacts()
-        self.calls = CallsUnderWay()
-        self.call_graph = CallGraph()
-        self.forms = TextForms()
+
+    @lazy
+    def identities(self) -> Identities:
+        identities = Identities(self.journal)
+        self.journal.observers.append(identities)
+        return identities
+
+    @lazy
+    def facts(self) -> TestFacts:
+        return TestFacts()
+
+    @lazy
+    def calls(self) -> CallsUnderWay:
+        return CallsUnderWay()
+
+    @lazy
+    def call_graph(self) -> CallGraph:
+        return CallGraph()
+
+    @lazy
+    def forms(self) -> TextForms:
+        return TextForms()
+
+    def end(self) -> None:
+        """Keep nothing of the program: its outermost call has ended."""
+        self.journal.end()
+        for part in _OF_A_PROGRAM:
+            part.drop(self)
+
+
+_OF_A_PROGRAM: tuple[lazy[Any], ...] = (Context.identities, Context.call_graph, Context.forms)
 
 
 def present_context() -> Context:

@@ -48,7 +48,7 @@ class AliasedWrites(InTrace):
 
     def writing(self, part: Any, attribute: str | None = None) -> AbstractContextManager[None]:
         """Surrounds a write to a container, or to an attribute of an object."""
-        return _Writing(self, part, attribute) if self.identities.any else nullcontext()
+        return _Writing(self, part, attribute) if self.has_aliases else nullcontext()
 
     def are_one(self, one: Any, other: Any) -> Any:
         """``one is other`` of containers and objects: a traced bool where a traced condition chose one of them.
@@ -112,7 +112,7 @@ class AliasedWrites(InTrace):
 
     def around(self, part: Any, method: Callable[..., Any]) -> Callable[..., Any]:
         """A method of a container that writes to it, such that what may be one with it is written too."""
-        if not self.identities.any:
+        if not self.has_aliases:
             return method
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -169,7 +169,7 @@ class AliasedWrites(InTrace):
         if self.journal.is_interested:
             self.journal.touch(place)
         for region in self.journal.regions:
-            if id(place.owner) in region.known:
+            if self.identities.knew(region.known.get(self.identities), place.owner):
                 region.kept_elsewhere.append(place.owner)
 
     def _store(self, alias: Alias, write: _Write, key: Any, value: Any) -> None:

@@ -61,7 +61,7 @@ class Items(Lookups):
         if (
             type(target) in _PLAIN
             and type(key) in _PLAIN_KEYS
-            and not (self.journal.is_interested or self.identities.any or LOCAL.has_perhaps)
+            and not (self.journal.is_interested or self.has_aliases or LOCAL.has_perhaps)
         ):
             target[key] = value
             return target

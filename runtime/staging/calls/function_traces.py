@@ -111,7 +111,6 @@ class FunctionTraces(InTraceOfCalls):
         snapshot = Snapshot((call.function,), ())
         region = self.journal.open((), raising.tries())
         region.entry = snapshot
-        region.known = identities = raising.identities.inside()
         layouts: list[Layout] = []
         written: list[Any] = []
         cells: list[CellVariable] = []
@@ -154,8 +153,8 @@ class FunctionTraces(InTraceOfCalls):
             if any(id(getattr(place, "owner", None)) in copies for place in places):
                 own.append(True)
             written.extend(place.key for place in places)
-            raising.identities.check_unreported()
-            raising.identities.leave(identities)
+            self.journal.check_unreported()
+            self.journal.forget(region)
             snapshot.restore()
             region.roll_back()
             return [*returned, *state]
@@ -167,11 +166,9 @@ class FunctionTraces(InTraceOfCalls):
                 traced = self._backend.trace(run, types)
         finally:
             known.state.end()
-            raising.identities.leave(identities)
             snapshot.restore()
             roots = (call.function, *snapshot.functions, *snapshot.reachable(), *call.containers())
             living = self.journal.close(region, roots)
-            raising.identities.refresh()
         # As long as no result is known, what a path leaves that ends early is made up.
         if active.is_called and known.layout is not None:
             if own:

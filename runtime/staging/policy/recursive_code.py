@@ -28,10 +28,6 @@ class CallGraph:
     def __init__(self) -> None:
         self._known: dict[tuple[Place, type], tuple[types.FunctionType, set[types.FunctionType]]] = {}
 
-    def clear(self) -> None:
-        """Keep nothing: the trace has ended."""
-        self._known.clear()
-
     def may_call_itself(self, function: types.FunctionType, owner: Any) -> bool:
         """Whether the names in a function, and in the functions of the user's that these lead to, lead back to it."""
         known = self._known.get((place_of(function), type(owner)))

@@ -65,7 +65,7 @@ class BodyContainers:
         self._views_before = len(self.identities.elements.views)
         self._asked_before = len(self.identities.asked)
         self._moves = {id(owner): owner.moves for owner in self._watched if isinstance(owner, TracedList)}
-        self.identities.refresh()
+        self.journal.refresh()
 
     def end(self, key: int, value: Any) -> None:
         """Take in what an iteration leaves in a variable."""

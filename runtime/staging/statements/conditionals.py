@@ -270,7 +270,7 @@ class Conditionals(InTrace):
         ``texts``: the results, by number, and the places, that hold texts of several forms: each block leaves its pieces.
         """
         where = user_location()
-        self.identities.check_unreported()
+        self.journal.check_unreported()
         entry = {id(part): part for variable in variables for part in parts_of(variable.get()).values()}
         predicate = self.backend.predicate(test)
         if_true, if_false = self.facts.of(test)
@@ -309,10 +309,10 @@ class Conditionals(InTrace):
                 self.journal.touch(place)  # found by its being written: the region around must know
             owner = parts.list_of(place, k)
             self._bind(place, joined, k, leaves, where, functools.partial(parts.place, k=k), owner)
-        self.identities.refresh()
+        self.journal.refresh()
         for end in ends:
-            self.journal.spread(end.unknowns)
-            self.identities.give_elements(end.given)
+            self.journal.spread(end.made_unknown)
+            self.journal.give_elements(end.given)
         return result.value
 
     def _texts_of_several_forms(self, ends: Sequence[BranchEnd], count: int) -> list[Any]:
@@ -391,8 +391,6 @@ class Conditionals(InTrace):
             for part in parts_of(value).values():
                 if isinstance(part, CONTAINERS):
                     region.keep(part)
-        region.known = known = self.identities.inside()
-        elements = self.identities.elements_before()
         in_arrays = lists_in_arrays(entry)
 
         def run() -> list[Any]:
@@ -409,8 +407,8 @@ class Conditionals(InTrace):
                 self.raising.record_raise(error, region)
                 returned, end.raises = None, True
             flat = self._note_end(end, region, returned, variables, in_arrays, unchanged)
-            self.identities.check_unreported()
-            self.identities.leave(known)
+            self.journal.check_unreported()
+            self.journal.forget(region)
             snapshot.restore()
             region.roll_back()
             return flat
@@ -422,15 +420,13 @@ class Conditionals(InTrace):
             end.traced = self.backend.untraced(run()) if statements is None else self.backend.trace(run, (), unchanged)
         finally:
             self.journal.paths.pop()
-            self.identities.leave(known)
-            end.given = self.identities.take_elements(elements)
+            end.given = self.journal.take_elements(region)
             snapshot.restore()
             living = [
                 place.key for place in self.journal.close(region, (block, *snapshot.functions, *snapshot.reachable()))
             ]
-            self.identities.refresh()
         end.written = {key: entry for key, entry in end.written.items() if key in living}
-        end.unknowns = region.unknowns
+        end.made_unknown = region.made_unknown
         return end
 
     def _note_end(

@@ -16,7 +16,7 @@ from autograph.runtime.effects.growing_texts import GrowingText, is_text
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, holds_list
-from autograph.runtime.heap.unknown import Unknowns
+from autograph.runtime.heap.unknown import Reason
 from autograph.runtime.layouts.describe import Known, describe_variable, typed, unbound, unflatten
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import (
@@ -87,7 +87,7 @@ class BranchEnd:
       layouts, spans: of the result and each variable, and where in the program's leaves theirs are.
       written: by key, the other places that the branch writes, with the same.
       parts: the containers and objects in the values; by position, or key of a place.
-      unknowns: what its writes may have changed.
+      made_unknown: the owners of what its writes may have changed, each with the error for who reads it.
       given: what it has made an element of a list.
 
     Args:
@@ -113,7 +113,7 @@ class BranchEnd:
         self.written: dict[Any, tuple[Place, Maybe, slice]] = {}
         self.parts: dict[Any, EndParts] = {}
         self.raises = False
-        self.unknowns = Unknowns()
+        self.made_unknown: Sequence[tuple[Any, Reason]] = ()
         self.given: list[Given] = []
 
     def as_pieces(self, k: Any, value: Any) -> Any:

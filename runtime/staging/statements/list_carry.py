@@ -243,7 +243,7 @@ class ListCarry:
                 held = fitted(before, start)
                 if held is not part.contents():
                     part.set_contents(held)
-                    self.checks.identities.refresh()  # it holds what it held, in other room
+                    self.checks.journal.refresh()  # it holds what it held, in other room
             found[path] = list_end(part, start, key, self.backend)
         return found
 

@@ -111,9 +111,9 @@ class LoopTrace:
           StagingError: the loop cannot be staged; `CarryChanges` only if the caller ``may_peel`` an iteration.
         """
         self.settling.may_peel = may_peel
-        elements = self.raising.identities.elements_before()
         try:
-            self._settle_somehow()
+            with self.journal.on_a_path() as self._given:
+                self._settle_somehow()
         except CarryChanges as change:
             if may_peel:
                 raise
@@ -126,7 +126,6 @@ class LoopTrace:
             raise
         finally:
             self.carry.snapshot.restore()
-            self._given = self.raising.identities.take_elements(elements)
 
     def _settle_somehow(self) -> None:
         """Settle with objects chosen attribute by attribute; by which they are, where a write to one must be seen in others."""
@@ -161,7 +160,7 @@ class LoopTrace:
         self._settle()
 
     def _settle(self) -> None:
-        self.raising.identities.check_unreported()
+        self.journal.check_unreported()
         self.settling.begin()
         while True:
             self.settling.begin_round()
@@ -198,7 +197,7 @@ class LoopTrace:
             self.options.step,
             self.carry.iterable.stride,
         )
-        self.raising.identities.give_elements(traced.given)
+        self.journal.give_elements(traced.given)
         try:
             self.parts.check(traced, self.spec.test)
         except StagingError as conflict:
@@ -260,7 +259,7 @@ class LoopTrace:
     def emit(self) -> None:
         """Emit the loop and bind each variable to its last value."""
         assert self.spec is not None
-        self.raising.identities.give_elements(self._given)
+        self.journal.give_elements(self._given)
         record_loop(self.backend, self.spec, self.carry.inputs_first(), self.carry.found, self.carry.iterable)
         values = self.backend.loop(self.spec)
         position = 0
@@ -282,7 +281,7 @@ class LoopTrace:
             self._bind(carried, leaves)
         for growing in self.carry.growing:
             growing.bind(self.journal)
-        self.raising.identities.refresh()
+        self.journal.refresh()
         self.parts.spread_unknowns()
 
     # Tracing.
@@ -330,8 +329,6 @@ class LoopTrace:
         self.journal.loops.append(self.settling)
         region.peeled_for = self.settling.peeled_for
         region.entry = self.carry.snapshot
-        region.known = known = self.raising.identities.inside()
-        elements = self.raising.identities.elements_before()
 
         def run(*operands: Any) -> list[Any]:
             with gathered():
@@ -365,8 +362,8 @@ class LoopTrace:
             self._note_places(end, region)
             end.aliasing = stand_ins.finish()
             end.rebound = self.carry.snapshot.rebound()
-            self.raising.identities.check_unreported()
-            self.raising.identities.leave(known)
+            self.journal.check_unreported()
+            self.journal.forget(region)
             self.carry.snapshot.restore()
             region.roll_back()
             self.settling.installed = {}  # nothing of the trace is held when it ends
@@ -385,12 +382,10 @@ class LoopTrace:
         finally:
             self.journal.loops.pop()
             self.settling.installed = {}
-            self.raising.identities.leave(known)
-            end.given = self.raising.identities.take_elements(elements)
+            end.given = self.journal.take_elements(region)
             self.carry.snapshot.restore()
             living = self.journal.close(region, (*self.carry.snapshot.functions, *self.carry.snapshot.reachable()))
-            self.raising.identities.refresh()
-        end.absences, end.unknowns = region.absences, region.unknowns
+        end.absences, end.made_unknown = region.absences, region.made_unknown
         end.discovered = [place for place in living if place.key in end.written]
         return end
 
@@ -444,7 +439,6 @@ class LoopTrace:
         region.entry = self.carry.snapshot
         wrote = False
         effects = effects_recorded()
-        region.known = known = self.raising.identities.inside()
 
         def run(*operands: Any) -> list[Any]:
             nonlocal wrote
@@ -458,7 +452,7 @@ class LoopTrace:
                     truth = truth & (predicate if taken else ~predicate)
             is_rebound = not all(same(v.get(), old) for v, old in zip(self.carry.variables, before, strict=True))
             wrote = is_rebound or bool(region.written()) or effects_recorded() != effects
-            self.raising.identities.leave(known)
+            self.journal.forget(region)
             self.carry.snapshot.restore()
             region.roll_back()
             self.settling.installed = {}
@@ -468,10 +462,8 @@ class LoopTrace:
             traced = self.backend.trace(run, self.carry.operand_types())
             return traced, wrote
         finally:
-            self.raising.identities.leave(known)
             self.carry.snapshot.restore()
             self.journal.close(region)
-            self.raising.identities.refresh()
 
     def _is_held_by_variable(self, owner: Any) -> bool:
         """Whether an object or a container leads to this one that the iteration has left in a local variable."""

@@ -14,7 +14,7 @@ from autograph.runtime.containers.parts import Path
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import Place
-from autograph.runtime.heap.unknown import Unknowns
+from autograph.runtime.heap.unknown import Reason
 from autograph.runtime.layouts.describe import typed, unflatten, untyped, without_known_tags
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of
 from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, sizes_that_change, too_many
@@ -274,7 +274,7 @@ class BodyEnd:
       rebound: the cells that an iteration rebinds.
       absences: the classes, and names, of errors that the program may raise since something is absent, which an iteration may
         provide for the next.
-      unknowns: what its writes may have changed.
+      made_unknown: the owners of what its writes may have changed, each with the error for who reads it.
       given: what was there before it, and it has made an element of a list.
     """
 
@@ -294,5 +294,5 @@ class BodyEnd:
         self.aliasing = BodyAliasing()
         self.absences: list[tuple[type[BaseException], str | None]] = []
         self.rebound: list[Any] = []
-        self.unknowns = Unknowns()
+        self.made_unknown: Sequence[tuple[Any, Reason]] = ()
         self.given: list[Given] = []

@@ -136,10 +136,10 @@ class PartCarry:
                 raise refused_question(asked_at, self.carry.where)
         owners = self._owners_written()
         self._check_elements(end, owners)
-        if not end.aliasing.changed and not owners and not end.unknowns.made:
+        if not end.aliasing.changed and not owners and not end.made_unknown:
             return
         with self.carry.emptied():
-            for owner, reason in end.unknowns.made:
+            for owner, reason in end.made_unknown:
                 self._take_unknown(owner, reason)
             for key, line in end.aliasing.changed.items():
                 self._check_write(end, key, line)
