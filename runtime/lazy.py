@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
 
-class lazy(functools.cached_property[T]):
-    """A `functools.cached_property` of which others can ask whether it has been made.
+class lazy(Generic[T]):
+    """Like `functools.cached_property`; others can ask whether it has been made, and all threads get the same object.
 
     >>> class Trace:
     ...     @lazy
@@ -23,6 +23,22 @@ class lazy(functools.cached_property[T]):
     ['x']
     """
 
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, owner: None, kind: type) -> lazy[T]: ...
+
+    @overload
+    def __get__(self, owner: object, kind: type | None = None) -> T: ...
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        return self if owner is None else vars(owner).setdefault(self._name, self._make(owner))
+
     def made(self, owner: object) -> T | None:
         """The attribute of ``owner``, if it has been made."""
         found: T | None = vars(owner).get(self._name)
@@ -31,7 +47,3 @@ class lazy(functools.cached_property[T]):
     def drop(self, owner: object) -> None:
         """Let ``owner`` make it again, if it is asked for again."""
         vars(owner).pop(self._name, None)
-
-    @property
-    def _name(self) -> Any:
-        return self.attrname

@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-import numpy as np
 
-from autograph.runtime.function.results import is_stand_in
+from autograph.runtime.function.results import is_number, is_stand_in
 from autograph.runtime.heap.object_graph import is_one_shot
 from autograph.runtime.signatures.signature import CallSignature
 from autograph.runtime.signatures.tensor_spec import TensorSpec
@@ -65,12 +64,10 @@ class Entry:
         before.
         """
         self.direct = None
-        leaves = jax.tree_util.tree_leaves(result, is_leaf=lambda leaf: is_stand_in(leaf) or is_one_shot(leaf))
-        self.is_simple = self.is_simple and all(issubclass(type(leaf), _RESULTS) for leaf in leaves)
-
-
-# By class, as what represents a value answers `isinstance` for that. A tracer's class is no subclass of `jax.Array`.
-_RESULTS = (jax.Array, jax.core.Tracer, np.ndarray, np.generic, bool, int, float, complex)
+        leaves = jax.tree_util.tree_leaves(
+            result, is_leaf=lambda part: not is_number(part) and (is_stand_in(part) or is_one_shot(part))
+        )
+        self.is_simple = self.is_simple and all(map(is_number, leaves))
 
 
 class Cache:

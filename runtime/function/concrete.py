@@ -184,7 +184,7 @@ class ConcreteFunction:
         values = self._signature.values(arrays)
         parameters = self._signature.parameters
         names: list[str] = parameters.names(len(values))
-        return names, parameters.given(values) if parameters.static else values
+        return names, values if parameters.static is None else parameters.given(values)
 
     def _arrays(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         """The array inputs of a call, in order. `InvalidArgumentError` if it is no call of this signature."""

@@ -152,6 +152,8 @@ def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: 
         LOCAL.frame.is_watched = True  # a function that becomes a part of the trace is seen to by this one
 
     def check(watch: Watch) -> None:
+        if not watch.entries():
+            return
         refuse_leaks(watch)
         if LOCAL.frame is not None:
             LOCAL.frame.lines = {

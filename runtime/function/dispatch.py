@@ -75,7 +75,7 @@ class Dispatcher:
 
     def add(self, values: tuple[Any, ...], entry: Any) -> None:
         """Lead calls with canonical arguments like these to this entry from now on, if a block can be written for them."""
-        if self._parameters.static:
+        if self._parameters.static is not None:
             if not all(
                 type(v.value) in BY_VALUE for v in jax.tree_util.tree_leaves(values) if type(v) is StaticArgument
             ):

@@ -36,10 +36,10 @@ from autograph.runtime.function.program import FirstCall, Program
 from autograph.runtime.function.reads import Reads
 from autograph.runtime.function.results import Changed, Outputs, changed_outputs, first_line
 from autograph.runtime.function.shortcuts import CALLS
-from autograph.runtime.layouts.list_room import Rooms
+from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes
 from autograph.runtime.signatures.input_signature import InputSignature, is_signature_of_one
-from autograph.runtime.signatures.inputs import WeakSpec, spec_of, specs_of, type_of
+from autograph.runtime.signatures.inputs import InputType, keys_of, spec_of, specs_of, type_of
 from autograph.runtime.signatures.placement import constrained, placed, spread_shardings
 from autograph.runtime.signatures.retrace import Trace, TraceLog
 from autograph.runtime.signatures.signature import (
@@ -58,6 +58,21 @@ from autograph.runtime.typing import PyTree
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R", covariant=True)
+
+
+@dataclasses.dataclass
+class _Traced:
+    """What a `ConcreteFunction` is made of, when it is asked for.
+
+    Attributes:
+      inputs: the specs that the arrays were known to fit, or their types.
+      concrete: the function, once it is made.
+    """
+
+    signature: CallSignature
+    inputs: Sequence[TensorSpec | InputType]
+    entry: Entry
+    concrete: ConcreteFunction | None = None
 
 
 class Function(Made, Generic[P, R], Forwarding):
@@ -146,7 +161,7 @@ class Function(Made, Generic[P, R], Forwarding):
             self._cache = Cache(
                 self.__name__, self._options.cache_limit, weakref.WeakMethod(referred(self._reference)._forget)
             )
-            self._concrete: dict[Any, ConcreteFunction] = {}
+            self._concrete: dict[Any, _Traced] = {}
             self._changes: Changes | None = None  # what some program changes in its arguments
             self._log = TraceLog(self.__name__, self._options.reduce_retracing)
             self._calls = 0
@@ -232,9 +247,9 @@ class Function(Made, Generic[P, R], Forwarding):
         self._look_at_captures()
         with self._lock:
             key, specs, entry = self._look_up(args, kwargs)
-            concrete = self._concrete.get(key)
-            if concrete is None:
-                concrete = self._concrete[key] = self._make_concrete(key[0], specs, entry)
+            if key not in self._concrete:
+                self._concrete[key] = _Traced(key[0], specs, entry)
+            concrete = self._made_concrete(self._concrete[key])
         self._is_asked = True
         try:
             concrete.graph  # noqa: B018  traces
@@ -260,7 +275,8 @@ class Function(Made, Generic[P, R], Forwarding):
         """
         for args, kwargs in getattr(self._function, "saved_calls", ()):
             self.get_concrete_function(*args, **kwargs)
-        return list(self._concrete.values())
+        with self._lock:
+            return list(map(self._made_concrete, self._concrete.values()))
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """Return the signature of each concrete function as text.
@@ -476,7 +492,7 @@ class Function(Made, Generic[P, R], Forwarding):
             dict(self._options.compile or {}) if self._options.jit_compile else None,
             self._first_call,
             self._options.donate_variables,
-            Rooms(self._rooms),
+            self._rooms,
             signature.donated(),
         )
         return entry
@@ -506,8 +522,9 @@ class Function(Made, Generic[P, R], Forwarding):
             given = args if instance is None else args[1:]
             values = arguments.canonical(given, kwargs)
             leaves = jax.tree_util.tree_leaves(as_tree(values))
-            parts = ArgumentParts(values)
-            LOCAL.frame.arguments = parts.containers
+            parts = None if all(map(is_leaf, values)) else ArgumentParts(values)
+            if parts is not None:
+                LOCAL.frame.arguments = parts.containers
             inputs = [leaf for leaf, static in zip(leaves, signature.statics, strict=True) if static is None]
             arrays = tuple(map(type_of, inputs))
             reads = captures.of_arguments(signature)
@@ -520,11 +537,13 @@ class Function(Made, Generic[P, R], Forwarding):
                     entry, function = mine(), owner()
                     assert entry is not None
                     if function is not None:
-                        traced = dataclasses.replace(traced, rooms=dict(entry.program.rooms.asked))
+                        traced = dataclasses.replace(traced, rooms=dict(entry.program.rooms_asked))
                         function._log.add(traced, None if function._is_asked else entry.used)  # only a trace that ends
-                    names = arguments.names(len(values))
-                    changes = parts.changed(names, name, first_line(converted), LOCAL.frame.lines)
-                    if changes is None:
+                    changes = None
+                    if parts is not None:
+                        names = arguments.names(len(values))
+                        changes = parts.changed(names, name, first_line(converted), LOCAL.frame.lines)
+                    if parts is None or changes is None:
                         entry.traced(result)
                         if shardings is not None:
                             result = constrained(result, shardings)
@@ -565,10 +584,8 @@ class Function(Made, Generic[P, R], Forwarding):
                 self._concrete = {(settled if k[0] == found_by else k[0], k[1]): c for k, c in self._concrete.items()}
             self._changes = self._changes or changes
             if changes is None and (not isinstance(fixed, bool) or not fixed):
-                specs = entry.specs if entry.specs is not None else specs_of(arrays)
-                key = self._concrete_key(settled, specs)
-                if key not in self._concrete:
-                    self._concrete[key] = self._make_concrete(settled, specs, entry)
+                inputs = entry.specs if entry.specs is not None else arrays
+                self._concrete.setdefault((settled, keys_of(inputs)), _Traced(settled, inputs, entry))
 
     def _look_at_captures(self) -> None:
         """See whether captured Python values have changed; programs are distinguished by them."""
@@ -598,20 +615,23 @@ class Function(Made, Generic[P, R], Forwarding):
         signature, arrays = self._given_now(args, kwargs)
         if self._options.input_signature is not None:
             specs = tuple(self._inputs().specs)
-            return self._concrete_key(signature, specs), specs, self._entry(signature, False)
+            return (signature, keys_of(specs)), specs, self._entry(signature, False)
         specs = tuple(spec_of(array) for array in arrays)
         is_open = any(not spec.is_fixed for spec in specs)
         entry = self._entry(signature, specs if is_open else False)
-        return self._concrete_key(signature, specs), specs, entry
+        return (signature, keys_of(specs)), specs, entry
 
-    def _concrete_key(self, signature: CallSignature, specs: Sequence[TensorSpec]) -> Any:
-        return signature, tuple((s.shape, s.dtype, isinstance(s, WeakSpec)) for s in specs)
-
-    def _make_concrete(self, signature: CallSignature, specs: tuple[TensorSpec, ...], entry: Entry) -> ConcreteFunction:
-        log = self._log
-        listings = functools.partial(self._tools.listings, self._function)
-        view = View(lambda: entry.program.statements, lambda: log.count, log.retraces, listings)
-        return concrete_function(self.__name__, signature, specs, entry, self._tools, view, self._options.implements)
+    def _made_concrete(self, traced: _Traced) -> ConcreteFunction:
+        """The concrete function of a trace. The lock is held."""
+        if traced.concrete is None:
+            log, entry = self._log, traced.entry
+            listings = functools.partial(self._tools.listings, self._function)
+            view = View(lambda: entry.program.statements, lambda: log.count, log.retraces, listings)
+            specs = specs_of(traced.inputs)
+            traced.concrete = concrete_function(
+                *(self.__name__, traced.signature, specs, entry, self._tools, view, self._options.implements)
+            )
+        return traced.concrete
 
 
 class BoundFunction(BoundForwarding, Function[P, R]):

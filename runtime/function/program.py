@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import jax
@@ -22,7 +22,8 @@ from autograph.runtime.errors import ArgumentsChanged
 from autograph.runtime.function.program_state import State
 from autograph.runtime.function.results import Changed, finished
 from autograph.runtime.function.shortcuts import CALLS
-from autograph.runtime.layouts.list_room import Rooms, refuse_to_run_again
+from autograph.runtime.layouts.list_room import OutOfRoom, Rooms, refuse_to_run_again
+from autograph.runtime.lazy import lazy
 from autograph.runtime.signatures.changed_arguments import Changes
 from autograph.runtime.signatures.inputs import type_key
 from autograph.runtime.signatures.signature import CallSignature
@@ -59,7 +60,6 @@ class Program:
     """The compiled programs of one `CallSignature`: one for each set of array types, distinguished by the jitted callable.
 
     Attributes:
-      rooms: how much room its lists have.
       statements: what was staged in it.
       variables: the user's Variables that it is given, those that it writes first.
       changes: what it may change in its arguments, as far as its callers have said that they see to that; None if nothing.
@@ -75,10 +75,10 @@ class Program:
         options: dict[str, Any] | None,
         first_call: FirstCall | None = None,
         donate_variables: bool = False,
-        rooms: Rooms | None = None,
+        room_at_first: dict[tuple[str, str], int] | None = None,
         donated: Sequence[int] = (),
     ) -> None:
-        """``donated``: the numbers of the arrays whose memory may be used for results; the other arguments as their names say."""
+        """``donated``: the numbers of the arrays whose memory may be used for results; ``room_at_first`` as `Rooms` takes it."""
         self.name = getattr(function, "__name__", "function")
         self._function = function
         self._signature = signature
@@ -89,7 +89,7 @@ class Program:
         self._first_call = first_call or FirstCall()
         self._donates = donate_variables
         self._donated = tuple(donated)
-        self.rooms = Rooms() if rooms is None else rooms
+        self._room_at_first = room_at_first
         self.statements = Statements()
         self._version = 0
         self._lock = threading.RLock()
@@ -100,6 +100,22 @@ class Program:
         self.changes: Changes | None = None
         self._state: State | None = None
         self._stateless = self._compiled(self._enter)
+
+    @lazy
+    def rooms(self) -> Rooms:
+        """How much room its lists have. The lock is held."""
+        return Rooms(self._room_at_first)
+
+    @property
+    def rooms_asked(self) -> Mapping[tuple[str, str], int]:
+        """Those that the last recording asked for."""
+        rooms = Program.rooms.made(self)
+        return {} if rooms is None else rooms.asked
+
+    @property
+    def _rooms_version(self) -> int:
+        rooms = Program.rooms.made(self)
+        return 0 if rooms is None else rooms.version
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -120,7 +136,7 @@ class Program:
         return self
 
     def __call__(self, *arrays: Any) -> Any:
-        result = self._guarded(lambda: self.rooms.enough_for(lambda: self._call(arrays)))
+        result = self._guarded(lambda: self._call_with_room(arrays))
         collection = CALLS.collection
         if collection is not None:
             collection.add(self, arrays)
@@ -169,12 +185,23 @@ class Program:
         """What the function calls its arrays."""
         return self._signature.array_labels()
 
+    def _call_with_room(self, arrays: Sequence[Any]) -> Any:
+        """As `_call`, once there is room enough for its lists."""
+        while True:
+            try:
+                return self._call(arrays)
+            except OutOfRoom as error:
+                rooms = Program.rooms.made(self)
+                if rooms is None or not rooms.grow(error):
+                    raise
+
     def _call(self, arrays: Sequence[Any]) -> Any:
         if LOCAL.frame is not None:
             LOCAL.frame.statements.include(self.statements)
-            if LOCAL.frame.rooms is not None:
-                LOCAL.frame.rooms.uses(self.rooms)
-        if self._version != self.rooms.version:
+            if (around := LOCAL.frame.rooms) is not None:
+                with self._lock:
+                    around.uses(self.rooms)
+        if self._version != self._rooms_version:
             self._renew()
         try:
             result = self._stateless(*arrays) if self._state is None else self._with_values(*arrays)
@@ -185,7 +212,7 @@ class Program:
     def _renew(self) -> None:
         """Forget all recordings: some list has more room now."""
         with self._lock:
-            version = self.rooms.version
+            version = self._rooms_version
             if self._version == version:  # another thread has been here
                 return
             self._recordings = {}
@@ -302,8 +329,9 @@ class Program:
         return with_births(lambda: self._recorded_in_frame(arrays, may_create), lambda: True)
 
     def _recorded_in_frame(self, arrays: Sequence[Any], may_create: bool) -> Recording:
-        frame = Frame(self.name, may_create, self.rooms, self.statements)
-        self.rooms.asked = {}
+        frame = Frame(self.name, may_create, lambda: self.rooms, self.statements)
+        if (rooms := Program.rooms.made(self)) is not None:
+            rooms.asked = {}
         structure: list[Any] = []  # not the results, which nothing may hold when their trace ends
 
         def block(*operands: Any) -> Sequence[Any]:

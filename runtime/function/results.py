@@ -39,6 +39,14 @@ from autograph.runtime.tracing.recording import LOCAL
 _VALUES = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
 
 
+def is_number(result: Any) -> bool:
+    """Whether a result is an array or a number.
+
+    By its class, as what represents a value answers `isinstance` for that. A tracer's is no subclass of `jax.Array`.
+    """
+    return issubclass(type(result), (*_VALUES, jax.core.Tracer))
+
+
 @jax.tree_util.register_pytree_node_class
 class StaticOutput:
     """A result that is no array (a string, say): it travels in the structure of the results."""
@@ -251,7 +259,7 @@ class Outputs:
         )
 
     def _is_leaf(self, part: Any) -> bool:
-        return id(part) in self._given or id(part) in self._numbers or is_one_shot(part)
+        return id(part) in self._given or id(part) in self._numbers or (not is_number(part) and is_one_shot(part))
 
     def _leaf(self, leaf: Any) -> Any:
         if id(leaf) in self._given:
@@ -260,8 +268,10 @@ class Outputs:
             return self._made_anew(leaf, None, ())
         if isinstance(leaf, Variable):
             return leaf.value
+        if type(leaf) is int and not fits_integers(leaf):
+            return StaticOutput(leaf)
         if isinstance(leaf, _VALUES):
-            return leaf if fits_integers(leaf) else StaticOutput(leaf)
+            return leaf
         if is_symbolic_size(leaf):  # `x.shape[0]` where the signature leaves it open
             return jnp.asarray(leaf)
         if isinstance(leaf, set | bytearray):  # whose items cannot be arrays

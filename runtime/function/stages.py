@@ -14,6 +14,7 @@ import jax
 from autograph.backends.selected import STAGING
 from autograph.runtime.errors import StagingError
 from autograph.runtime.function.results import finished
+from autograph.runtime.signatures.chosen_arguments import ChosenArguments
 from autograph.runtime.signatures.inputs import stand_ins
 from autograph.runtime.signatures.placement import placed, placed_types, spread_shardings
 from autograph.runtime.signatures.signature import Arguments, as_tree, is_array_leaf, is_array_like, is_record
@@ -208,10 +209,11 @@ class _Inputs:
     """
 
     def __init__(self, arguments: Arguments, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        static = set(arguments.static.places([*arguments.positional, *map(str, args)], len(arguments.positional)))
+        chosen = arguments.static or ChosenArguments()
+        static = set(chosen.places([*arguments.positional, *map(str, args)], len(arguments.positional)))
         self.args, self.kwargs, self._name = args, kwargs, arguments.name
         self._places = {k for k, value in enumerate(args) if k not in static and _has_array(value)}
-        self._names = {n for n, value in kwargs.items() if n not in arguments.static.names and _has_array(value)}
+        self._names = {n for n, value in kwargs.items() if n not in chosen.names and _has_array(value)}
 
     def taken(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments with arrays, and nothing but those in them."""

@@ -84,7 +84,7 @@ class RecordedCall:
         self.name, self.operands = name, operands
         outer = current_frame()
         self.is_inside = outer is not None
-        rooms = None if outer is None else outer.rooms
+        make_rooms = None if outer is None else outer.make_rooms
         counts: list[int] = []  # not the results, which nothing may hold when their trace ends
 
         def counted(*arrays: Any) -> Sequence[Any]:
@@ -92,12 +92,12 @@ class RecordedCall:
             counts[:] = [len(leaves)]
             return leaves
 
-        frame = Frame(name, outer is None or outer.may_create, rooms)
+        frame = Frame(name, outer is None or outer.may_create, make_rooms)
         self.program = frame.record(counted, operands)
         self.touched = touched_by(self.program)
         if any(start is not None for _, start in frame.created):
             self._start(frame, counts[0])
-            self.program = Frame(name, False, rooms).record(counted, operands)  # now that they exist
+            self.program = Frame(name, False, make_rooms).record(counted, operands)  # now that they exist
             self.touched = touched_by(self.program)
 
     @property

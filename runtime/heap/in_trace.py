@@ -15,11 +15,19 @@ class Trace(Protocol):
     """What is known of the program that a thread traces: the `Context` of `runtime.staging.context`."""
 
     journal: Journal
-    identities: Identities
     marks: Marks
-    facts: TestFacts
-    call_graph: Any
-    forms: Any
+
+    @property
+    def identities(self) -> Identities: ...
+
+    @property
+    def facts(self) -> TestFacts: ...
+
+    @property
+    def call_graph(self) -> Any: ...
+
+    @property
+    def forms(self) -> Any: ...
 
     def end(self) -> None: ...
 

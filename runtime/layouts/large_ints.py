@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,10 +13,8 @@ _TEXTS = re.compile(
 )
 
 
-def fits_integers(value: Any) -> bool:
-    """Whether an array of JAX's type for Python's ints can hold this, if it is such an int."""
-    if type(value) is not int:
-        return True
+def fits_integers(value: int) -> bool:
+    """Whether an array of JAX's type for Python's ints can hold this."""
     bounds = np.iinfo(jnp.result_type(int))
     return bounds.min <= value <= bounds.max
 

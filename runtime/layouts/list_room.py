@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,15 +142,6 @@ class Rooms:
         self._sizes[key] = size
         self.asked[key] = max(size, least)
         return max(size, least)
-
-    def enough_for(self, call: Callable[[], Any]) -> Any:
-        """What ``call`` returns once there is room enough for it."""
-        while True:
-            try:
-                return call()
-            except OutOfRoom as error:
-                if not self.grow(error):
-                    raise
 
     def grow(self, error: OutOfRoom) -> bool:
         """Make room for four times as many elements; False if the list is of another program."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,14 +42,26 @@ def spec_of(array: Any) -> TensorSpec:
     return kind(spec.shape, spec.dtype)
 
 
-def specs_of(types: Sequence[InputType]) -> tuple[TensorSpec, ...]:
+def specs_of(inputs: Iterable[TensorSpec | InputType]) -> tuple[TensorSpec, ...]:
     """The specs of traced inputs; symbolic sizes, which have no names of the user's here, are open."""
     return tuple(
-        (WeakSpec if type.weak_type else TensorSpec)(
-            tuple(size if isinstance(size, int) else None for size in type.shape), type.dtype
-        )
-        for type in types
+        each if isinstance(each, TensorSpec) else (WeakSpec if each.weak_type else TensorSpec)(_sizes(each), each.dtype)
+        for each in inputs
     )
+
+
+def keys_of(inputs: Iterable[TensorSpec | InputType]) -> tuple[Any, ...]:
+    """What the specs of the inputs of a program, or their types, have in common."""
+    return tuple(
+        (each.shape, each.dtype, isinstance(each, WeakSpec))
+        if isinstance(each, TensorSpec)
+        else (_sizes(each), each.dtype, each.weak_type)
+        for each in inputs
+    )
+
+
+def _sizes(type: InputType) -> tuple[int | None, ...]:
+    return tuple(size if isinstance(size, int) else None for size in type.shape)
 
 
 def stand_in(leaf: Any) -> Any:

@@ -102,8 +102,8 @@ class CallSignature:
 
     def donated(self) -> tuple[int, ...]:
         """The numbers of the arrays that a call may consume."""
-        chosen: ChosenArguments = self.parameters.donated
-        if not chosen:
+        chosen: ChosenArguments | None = self.parameters.donated
+        if chosen is None:
             return ()
         values = self.values([_ArrayMark()] * self.statics.count(None))
         places = set(chosen.places(self.parameters.names(len(values)), len(self.parameters.positional)))
@@ -153,8 +153,8 @@ class Arguments:
       positional, keyword_only, var_positional, var_keyword: the names of the parameters.
       positional_only: how many of the first can only be given by position.
       defaults: by name.
-      static: those whose values are part of the program, whatever they are.
-      donated: those whose arrays a call may consume.
+      static: those whose values are part of the program, whatever they are; None if there are none.
+      donated: those whose arrays a call may consume, likewise.
       is_bound: whether calls come with an instance first, which none of these is.
     """
 
@@ -169,9 +169,10 @@ class Arguments:
         signature = signature_of(function)
         options = options or ArgumentOptions()
         static, names = options.static_argnums, options.static_argnames
-        self.static = ChosenArguments.of("static_argnums", signature, static, names, skip_first)
-        self.donated = ChosenArguments.of("donate_argnums", signature, options.donate_argnums, (), skip_first)
-        refuse_both(self.static, self.donated)
+        chosen = ChosenArguments.of("static_argnums", signature, static, names, skip_first)
+        donated = ChosenArguments.of("donate_argnums", signature, options.donate_argnums, (), skip_first)
+        refuse_both(chosen, donated)
+        self.static, self.donated = chosen or None, donated or None
         parameters = list(signature.parameters.values())
         if skip_first and parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL:
             del parameters[0]
@@ -190,7 +191,7 @@ class Arguments:
         Static arguments are held by a `StaticArgument`; ``ValueError`` if one has no hash.
         """
         values = self._bound(args, kwargs)
-        if not self.static:
+        if self.static is None:
             return values
         marked, names = list(values), self.names(len(values))
         for place in self.static.places(names, len(self.positional)):
@@ -225,7 +226,7 @@ class Arguments:
 
     def spell(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Positional and keyword arguments from canonical values."""
-        values = released(self.given(values) if self.static else values)
+        values = released(values if self.static is None else self.given(values))
         extra = dict(values[-1]) if self.var_keyword is not None else {}
         end = len(values) - (self.var_keyword is not None)
         start = end - len(self.keyword_only)

@@ -53,6 +53,11 @@ class Context:
     def calls(self) -> CallsUnderWay:
         return CallsUnderWay()
 
+    @property
+    def known_calls(self) -> CallsUnderWay | None:
+        """Those functions, if there are any."""
+        return Context.calls.made(self)
+
     @lazy
     def call_graph(self) -> CallGraph:
         return CallGraph()

@@ -38,7 +38,7 @@ class Frame:
 
     Attributes:
       may_create: whether the function may create Variables now.
-      rooms: the capacities of its lists; None if the function cannot run again with larger ones.
+      make_rooms: returns the capacities of its lists; None if the function cannot run again with larger ones.
       created: the Variables that it created, each with its recorded initial value, or None if that is known.
       statements: the staged statements recorded in it.
       lines: by the identities of the lists, dicts and objects from outside that it has written, the line that did so first.
@@ -50,11 +50,15 @@ class Frame:
     """
 
     def __init__(
-        self, name: str, may_create: bool, rooms: Rooms | None = None, statements: Statements | None = None
+        self,
+        name: str,
+        may_create: bool,
+        make_rooms: Callable[[], Rooms] | None = None,
+        statements: Statements | None = None,
     ) -> None:
         self.name = name
         self.statements = Statements() if statements is None else statements
-        self.rooms = rooms
+        self.make_rooms = make_rooms
         self.may_create = may_create
         self.created: list[tuple[Variable, Any]] = []
         self.lines: dict[int, str] = {}
@@ -63,6 +67,11 @@ class Frame:
         self.changes: Any = None
         self.touched: dict[int, Variable] = {}
         self.place: Any = None
+
+    @property
+    def rooms(self) -> Rooms | None:
+        """What `make_rooms` returns."""
+        return None if self.make_rooms is None else self.make_rooms()
 
     def record(self, block: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> Any:
         """Run ``block`` once on stand-ins of ``arrays``.

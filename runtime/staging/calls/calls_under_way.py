@@ -173,7 +173,11 @@ class CallsUnderWay:
 class TraceOfCalls(Trace, Protocol):
     """A trace, with the calls under way in it."""
 
-    calls: CallsUnderWay
+    @property
+    def calls(self) -> CallsUnderWay: ...
+
+    @property
+    def known_calls(self) -> CallsUnderWay | None: ...
 
 
 class InTraceOfCalls(InTrace):

@@ -79,6 +79,7 @@ class Recursion(InTraceOfCalls):
     ) -> None:
         self.backend = backend
         super().__init__(trace)
+        self._found_by = trace
         self._is_converted = is_converted
         self._convert = convert
         self._raising = raising
@@ -86,11 +87,13 @@ class Recursion(InTraceOfCalls):
 
     def of(self, called: Any, found: Callable[..., Any]) -> Callable[..., Any]:
         """``found``, which runs in place of ``called``, such that it may call itself under traced conditions."""
-        if self.calls.follows_all or self.backend.is_eager():
+        known = self._found_by().known_calls
+        if self.backend.is_eager() or (known is not None and known.follows_all):
             return found
         if getattr(found, "__autograph_recursion__", False):
             return found
-        found = self._active_function(called) or found
+        if known is not None and known.active:
+            found = self._active_function(called) or found
         function, bound = self._function(found)
         if function is None or not self.call_graph.may_call_itself(function, bound[0] if bound else None):
             return found
@@ -104,7 +107,7 @@ class Recursion(InTraceOfCalls):
 
     def _active_function(self, called: Any) -> Any:
         """The converted function of a `Function` that is being traced, and now called in it; None of anything else."""
-        if not self.calls.active or not is_internal_class(type(called)):
+        if not is_internal_class(type(called)):
             return None
         python_function = getattr(called, "python_function", None)
         function = function_in(python_function)

@@ -99,8 +99,6 @@ class ListCarry:
 
     def drop_elements(self) -> None:
         """Carry no longer by itself what is an element of a list that holds its elements by value from now on."""
-        if not self.carry.by_value:
-            return
         elements = {
             id(part)
             for carried in self.carry.carried
@@ -421,8 +419,6 @@ class ListCarry:
 
     def after(self, carried: Carried, value: Any) -> Any:
         """A variable's value after the loop, with what is known of its lists."""
-        if not carried.lists:
-            return value
         entries = self._entry_contents(carried)
         is_place = isinstance(carried.variable, ContentsPlace)
         for path, contents in self._contents_in(carried, value).items():

@@ -21,7 +21,7 @@ from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.identities import Given
-from autograph.runtime.heap.journal import ContentsPlace, Place, Region
+from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, Region
 from autograph.runtime.heap.reach import same
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.kinds import tags_in
@@ -34,12 +34,13 @@ from autograph.runtime.layouts.statement_variables import (
     Variable,
     counts_in,
 )
+from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions
 from autograph.runtime.staging.statements.body_containers import BodyContainers
 from autograph.runtime.staging.statements.carry import Carry
 from autograph.runtime.staging.statements.growing_lists import appended_to
 from autograph.runtime.staging.statements.list_carry import ListCarry
-from autograph.runtime.staging.statements.list_growth import list_end
+from autograph.runtime.staging.statements.list_growth import ListEnd, list_end
 from autograph.runtime.staging.statements.loop_settling import Settling
 from autograph.runtime.staging.statements.loop_state import (
     BodyEnd,
@@ -52,6 +53,23 @@ from autograph.runtime.staging.statements.part_carry import PartCarry
 from autograph.runtime.staging.statements.statement_records import record_loop
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import effects_recorded
+
+
+class _Iteration:
+    """One trace of the body, or of the test, of a loop."""
+
+    def __init__(self, loop: LoopTrace) -> None:
+        self._loop = loop
+
+    @lazy
+    def stand_ins(self) -> BodyContainers:
+        """Those of the containers and objects of the loop's state."""
+        return BodyContainers(self._loop.raising.identities, self._loop.journal)
+
+    @property
+    def has_containers(self) -> bool:
+        """Whether there are such in the state, or anything is known of others in the program."""
+        return _Iteration.stand_ins.made(self) is not None or bool(self._loop.journal.observers)
 
 
 class LoopTrace:
@@ -87,10 +105,8 @@ class LoopTrace:
         self.carry = Carry(backend, self.marks, variables, snapshot, user_location(), iterable, test)
         self.body = body
         self.options = options
-        self.parts = PartCarry(backend, self.journal, raising.identities, self.carry)
-        self.lists = ListCarry(backend, checks, self.carry, options, from_python)
         self.settling = Settling(
-            *(backend, self.journal, self.carry, self.lists, options),
+            *(backend, self.journal, self.carry, checks, options),
             code=code,
             from_python=from_python,
             surely_runs=surely_runs,
@@ -103,6 +119,16 @@ class LoopTrace:
         self._index_type: Any = backend.type_of(0)
         self.test_writes = False  # as far as is known by now
         self._early_test: tuple[list[LeafType], list[Any], Traced] | None = None  # serves if the types are settled
+
+    @property
+    def lists(self) -> ListCarry:
+        """How it carries lists."""
+        return self.settling.lists
+
+    @lazy
+    def parts(self) -> PartCarry:
+        """What it does to the identity of containers and objects."""
+        return PartCarry(self.backend, self.journal, self.raising.identities, self.carry)
 
     def settle(self, may_peel: bool = False) -> None:
         """Trace until every carried leaf has the type it starts with. Leaves all variables as they were, and what is known of them.
@@ -155,7 +181,8 @@ class LoopTrace:
         return isinstance(refusal, CarryChanges) or refusal is self.settling.conflict
 
     def _settle_again(self) -> None:
-        self.carry.region, self.parts = None, PartCarry(self.backend, self.journal, self.raising.identities, self.carry)
+        self.carry.region = None
+        LoopTrace.parts.drop(self)
         self.carry.snapshot.restore()
         self._settle()
 
@@ -176,14 +203,15 @@ class LoopTrace:
                 if not self.settling.texts_grow(error._differing):
                     raise
                 continue
-            if self.parts.share(traced):
+            if traced.has_containers and self.parts.share(traced):
                 continue
             if self.settling.texts_grow(surely=True):
                 continue
             if not self.settling.widened(traced) or self.settling.only_strengthened(traced):
                 break
         results = [result for _, _, result in self.carry.leaves()]
-        traced.traced, results = with_numbers(self.backend, traced.traced, results)
+        if self.settling.has_joined:
+            traced.traced, results = with_numbers(self.backend, traced.traced, results)
         self.spec = LoopSpec(
             traced.traced,
             None if self.carry.test is None else self._settled_test(),
@@ -198,6 +226,8 @@ class LoopTrace:
             self.carry.iterable.stride,
         )
         self.journal.give_elements(traced.given)
+        if not (traced.has_containers or traced.made_unknown or self.carry.growing):
+            return
         try:
             self.parts.check(traced, self.spec.test)
         except StagingError as conflict:
@@ -224,7 +254,8 @@ class LoopTrace:
         return True
 
     def _settled_test(self) -> Traced:
-        if self._early_test is not None and not self.parts.shared:
+        parts = LoopTrace.parts.made(self)
+        if self._early_test is not None and (parts is None or not parts.shared):
             old, layouts, traced = self._early_test
             new = self.carry.operand_types()
             if layouts != self.carry.operand_layouts():
@@ -282,13 +313,12 @@ class LoopTrace:
         for growing in self.carry.growing:
             growing.bind(self.journal)
         self.journal.refresh()
-        self.parts.spread_unknowns()
+        if (parts := LoopTrace.parts.made(self)) is not None:
+            parts.spread_unknowns()
 
     # Tracing.
 
-    def _install(
-        self, operands: Sequence[Any], region: Region, stand_ins: BodyContainers
-    ) -> dict[int, dict[Path, Any]]:
+    def _install(self, operands: Sequence[Any], region: Region, iteration: _Iteration) -> dict[int, dict[Path, Any]]:
         """Bind each variable to its stand-in. Returns, by variable, what the lists in it hold."""
         pending = iter(operands)
         starts = {}
@@ -305,13 +335,18 @@ class LoopTrace:
                 start if type is None else next(pending)
                 for start, type in zip(carried.start, carried.types, strict=True)
             ]
-            value = self.parts.with_parts(carried, carried.unflatten(leaves), stand_ins, region)
+            value = carried.unflatten(leaves)
+            is_in_one = is_leaf(value) and not isinstance(carried.variable, ContentsPlace | AttributePlace)
+            if not is_in_one:
+                value = self.parts.with_parts(carried, value, iteration.stand_ins, region)
             if leaves[-1] is not True:
                 value = self.marks.add(value, leaves[-1], f"the loop at {self.carry.where} may not have bound it")
             carried.variable.set(value)
             self.settling.installed[id(carried.variable)] = leaves
-            starts[id(carried.variable)] = self.lists.starts(carried, value)
-        stand_ins.begin()
+            if not is_in_one:
+                starts[id(carried.variable)] = self.lists.starts(carried, value)
+        if iteration.has_containers:
+            iteration.stand_ins.begin()
         return starts
 
     def _trace_body(self) -> BodyEnd:
@@ -337,9 +372,10 @@ class LoopTrace:
         def iterated(*operands: Any) -> list[Any]:
             count = len(self.carry.operand_types())
             slots = [(variable, variable.get()) for variable in self.carry.variables if isinstance(variable, Slot)]
-            stand_ins = self.parts.body()
-            starts = self._install(operands[:count], region, stand_ins)
-            in_arrays = lists_in_arrays(variable.get() for variable in self.carry.variables)
+            iteration = _Iteration(self)
+            starts = self._install(operands[:count], region, iteration)
+            values = [value for variable in self.carry.variables if not is_leaf(value := variable.get())]
+            in_arrays = lists_in_arrays(values) if values else set()
             try:
                 with self.journal.reading() as end.reads:
                     self.body(self.carry.iterable.item(operands[count], operands[count + 1 :]))
@@ -358,9 +394,10 @@ class LoopTrace:
                 else:
                     growing.after_iteration(operands[count], self.carry.where)
             region.leave(variable.get() for variable in self.carry.variables)
-            flat = self._note_variables(end, region, stand_ins, starts, in_arrays)
+            flat = self._note_variables(end, region, iteration, starts, in_arrays)
             self._note_places(end, region)
-            end.aliasing = stand_ins.finish()
+            if iteration.has_containers:
+                end.has_containers, end.aliasing = True, iteration.stand_ins.finish()
             end.rebound = self.carry.snapshot.rebound()
             self.journal.check_unreported()
             self.journal.forget(region)
@@ -393,21 +430,24 @@ class LoopTrace:
         self,
         end: BodyEnd,
         region: Region,
-        stand_ins: BodyContainers,
+        iteration: _Iteration,
         starts: dict[int, dict[Path, Any]],
         in_arrays: set[int],
     ) -> list[Any]:
         """Note what an iteration leaves in each variable. Returns the leaves of all."""
         flat: list[Any] = []
         for k, variable in enumerate(self.carry.variables):
-            lists = self.lists.fit(variable, starts.get(id(variable), {}))
             value = variable.get()
+            lists: dict[Path, ListEnd] = {}
+            if isinstance(variable, ContentsPlace) or not (value is UNBOUND or is_leaf(value)):
+                lists = self.lists.fit(variable, starts.get(id(variable), {}))
+                value = variable.get()
             if value is UNBOUND:
                 end.ends.append(None)
                 continue
             if not isinstance(variable, ContentsPlace) and not is_leaf(value):
                 unstack_lists(value, in_arrays, region.writes)
-                stand_ins.end(k, value)
+                iteration.stand_ins.end(k, value)
             layout, leaves = self.carry.described(variable, value)
             leaves.append(self.marks.defined(value))
             places = {id(operand): k for k, operand in enumerate(self.settling.installed.get(id(variable), ()))}
@@ -442,7 +482,7 @@ class LoopTrace:
 
         def run(*operands: Any) -> list[Any]:
             nonlocal wrote
-            self._install(operands, region, self.parts.body())
+            self._install(operands, region, _Iteration(self))
             before = [variable.get() for variable in self.carry.variables]
             truth = test()
             if self.carry.iterable.length is None:
@@ -450,7 +490,8 @@ class LoopTrace:
                 # end.
                 for predicate, taken in self.journal.paths:
                     truth = truth & (predicate if taken else ~predicate)
-            is_rebound = not all(same(v.get(), old) for v, old in zip(self.carry.variables, before, strict=True))
+            pairs = [(variable.get(), old) for variable, old in zip(self.carry.variables, before, strict=True)]
+            is_rebound = any(value is not old and not same(value, old) for value, old in pairs)
             wrote = is_rebound or bool(region.written()) or effects_recorded() != effects
             self.journal.forget(region)
             self.carry.snapshot.restore()
@@ -475,10 +516,14 @@ class LoopTrace:
 
     def _bind(self, carried: Carried, leaves: list[Any]) -> None:
         unchanged = carried.results and all(result is None for result in carried.results) and carried.is_input
-        if unchanged and self.parts.all_kept(carried):
+        parts = LoopTrace.parts.made(self)
+        if unchanged and (parts is None or parts.all_kept(carried)):
             return  # nothing changed: the variable keeps its value, identity included
-        value = self.lists.after(carried, carried.unflatten(leaves))
-        value = self.parts.placed_after(carried, value)
+        value = carried.unflatten(leaves)
+        if carried.lists:
+            value = self.lists.after(carried, value)
+        if parts is not None:
+            value = parts.placed_after(carried, value)
         if leaves[-1] is not True:
             value = self.marks.add(
                 value, leaves[-1], f"no iteration may have bound it in the loop at {self.carry.where}"

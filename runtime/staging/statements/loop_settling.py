@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import FunctionType
 from typing import Any
 
-from autograph.backends.base import Backend, LeafType
+from autograph.backends.base import Backend, LeafType, Output
 from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.growing_texts import MANY_TEXTS, GrowingText, are_longer, is_text, is_text_layout
@@ -36,6 +36,7 @@ from autograph.runtime.layouts.mismatches import Mismatch, variables_of
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.sides import Joined, injected
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, Variable
+from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.policy.loop_options import LoopOptions
 from autograph.runtime.staging.statements.carry import Carry
 from autograph.runtime.staging.statements.list_carry import ListCarry
@@ -64,6 +65,7 @@ class Settling:
     Those of the loops whose bodies are being traced are the `loops` of the journal.
 
     Args:
+      checks: the operators.
       code: of the loop's body.
       from_python: whether Python could run the loop.
       surely_runs: whether it has an iteration.
@@ -73,7 +75,6 @@ class Settling:
       may_peel: whether the loop's first iteration may be run by itself, if that makes None a value.
       found_none: whether what is None before the loop is a value after an iteration.
       conflict: the refusal of objects that are chosen attribute by attribute.
-      memory: what the loops inside of the outermost have carried; positions: numbers those that an iteration has.
       installed: the leaves that an iteration which is being traced began with, by their variable.
       learnt: by the code of a loop's body, what it was seen to write of what was there before this loop.
     """
@@ -83,7 +84,7 @@ class Settling:
         backend: Backend,
         journal: Journal,
         carry: Carry,
-        lists: ListCarry,
+        checks: Any,
         options: LoopOptions,
         code: Any,
         from_python: bool,
@@ -94,7 +95,7 @@ class Settling:
         self.backend = backend
         self.journal = journal
         self.carry = carry
-        self.lists = lists
+        self.checks = checks
         self.options = options
         self.code = code
         self.from_python = from_python
@@ -104,19 +105,44 @@ class Settling:
         self.may_peel = False
         self.found_none = False
         self.conflict: StagingError | None = None
-        self.memory = CarryMemory()
-        self.positions = Positions(())
         self.installed: dict[int, list[Any]] = {}
         self.learnt: dict[Any, dict[Any, tuple[Place, Any]]] = {}
+        self._outermost = self
         self._position: Position = ()
         self._rounds = 0
+
+    @lazy
+    def lists(self) -> ListCarry:
+        """How the loop carries lists."""
+        return ListCarry(self.backend, self.checks, self.carry, self.options, self.from_python)
+
+    @lazy
+    def joiner(self) -> Joiner:
+        """Joins what the variables are before and after an iteration."""
+        return Joiner(self.backend)
+
+    @property
+    def has_joined(self) -> bool:
+        """Whether that was necessary: whether a variable is not just the same array type before and after."""
+        return Settling.joiner.made(self) is not None
+
+    @lazy
+    def memory(self) -> CarryMemory:
+        """What the loops inside of the outermost have carried."""
+        return CarryMemory() if self._outermost is self else self._outermost.memory
+
+    @lazy
+    def positions(self) -> Positions:
+        """Numbers the loops that an iteration has."""
+        return Positions(self._position)
 
     def begin(self) -> None:
         """Carry the variables as they are before the loop, or as is known from traces of the loops around it."""
         if self.journal.loops:
             self._position = self.journal.loops[-1].positions.next(self.code)
-            self.memory = self.journal.loops[0].memory
-        self.carry.opens |= {id(each) for each in self.carry.variables if self.memory.opens(self._position, each.name)}
+            self._outermost = self.journal.loops[0]
+            opened = (each for each in self.carry.variables if self.memory.opens(self._position, each.name))
+            self.carry.opens |= set(map(id, opened))
         self.carry.begin()
         self.take_learnt()
         self._recall()
@@ -137,7 +163,7 @@ class Settling:
 
     def begin_iteration(self) -> None:
         """Number the loops of an iteration that is to be traced from the first on."""
-        self.positions = Positions(self._position)
+        Settling.positions.drop(self)
         self.installed = {}
 
     def widened(self, end: BodyEnd) -> bool:
@@ -146,11 +172,14 @@ class Settling:
         Raises:
           CarryChanges: there is no layout for both; it names all that differs.
         """
-        self.lists.relate(end)
-        again = self.lists.carry_read(end)
-        again |= self._take_discovered(end)
+        if end.lists or any(last is not None and last.lists for last in end.ends):
+            self.lists.relate(end)
+        again = bool(self.carry.growing) and self.lists.carry_read(end)
+        again |= bool(end.discovered) and self._take_discovered(end)
+        if self.carry.by_value:
+            self.lists.drop_elements()
         by_variable = {id(carried.variable): carried for carried in self.carry.carried}
-        joiner = Joiner(self.backend)
+        Settling.joiner.drop(self)
         for variable, last in zip(self.carry.variables, end.ends, strict=False):
             carried = by_variable.get(id(variable))
             if last is None:
@@ -161,15 +190,12 @@ class Settling:
                 continue
             leaves = list(end.traced.leaves[last.span])
             if carried is None or not carried.is_input:
-                again |= self._born(joiner, variable, carried, last, leaves, end.absences)
+                again |= self._born(variable, carried, last, leaves, end.absences)
             else:
                 self._check_functions(carried, leaves, end)
-                count = len(joiner.mismatches)
-                again |= self._join(joiner, carried, last, leaves)
-                line_of = functools.partial(self._line_of, end, leaves)
-                joiner.mismatches[count:] = [each.located(None, line_of) for each in joiner.mismatches[count:]]
-        if joiner.mismatches:
-            mismatches = list(map(self._before_loop, joiner.mismatches))
+                again |= self._joined(carried, last, leaves, functools.partial(self._line_of, end, leaves))
+        if self.has_joined and self.joiner.mismatches:
+            mismatches = list(map(self._before_loop, self.joiner.mismatches))
             # None that only the first iteration finds is no difference once that has run by itself.
             lasting = [each for each in mismatches if not _may_be_none(each.left)]
             change = carry_changes(self.carry.where, lasting or mismatches, self.options.has_invariants)
@@ -201,7 +227,7 @@ class Settling:
         return not self.widened(end)
 
     def _take_discovered(self, end: BodyEnd) -> bool:
-        """Make state of the places that the body was seen to write; True if there are any.
+        """Make state of the places that the body was seen to write. True: it must be traced again.
 
         Raises:
           CarriedFurtherOut: loops around this one have to carry some of them, too.
@@ -220,8 +246,7 @@ class Settling:
                 raise refuse_growth(self.carry.where, place.name)
             else:
                 self._carry_place(place, end.types.get(place.key))
-        self.lists.drop_elements()
-        return bool(end.discovered)
+        return True
 
     def _widen_further_out(self, carried: Carried, joined: Joined) -> None:
         """Have a variable carried by a wider layout by the outermost loop whose iterations begin with what this one begins with.
@@ -368,7 +393,6 @@ class Settling:
 
     def _born(
         self,
-        joiner: Joiner,
         variable: Variable,
         carried: Carried | None,
         last: VariableEnd,
@@ -389,7 +413,7 @@ class Settling:
         if self._opens_born(variable, leaves, self.surely_runs and is_bound):
             return True
         before = typed_unbound()
-        joined = joiner.join(variable.name, before, variable_layout(last.layout, leaves))
+        joined = self.joiner.join(variable.name, before, variable_layout(last.layout, leaves))
         layout = joined.layout
         assert isinstance(layout, Maybe)
         has_arrays = any(isinstance(leaf, Array) for leaf in leaves_of(layout.inner))
@@ -447,7 +471,12 @@ class Settling:
 
     def _opens_objects(self, carried: Carried, leaves: Sequence[Any]) -> bool:
         """Take a variable's objects apart from now on, if an iteration leaves others than it finds."""
-        before, after = ([leaf for leaf in each[:-1] if is_plain_object(leaf)] for each in (carried.start, leaves))
+        before = [
+            leaf
+            for leaf, type in zip(carried.start[:-1], carried.types, strict=False)
+            if type is None and is_plain_object(leaf)
+        ]
+        after = [leaf for leaf in leaves[:-1] if not isinstance(leaf, Output) and is_plain_object(leaf)]
         same = len(before) == len(after) and all(a is b for a, b in zip(before, after, strict=True))
         if same or id(carried.variable) in self.carry.opens | self.carry.refers:
             return False
@@ -455,7 +484,9 @@ class Settling:
         self.carry.start_again(carried)
         return True
 
-    def _join(self, joiner: Joiner, carried: Carried, last: VariableEnd, leaves: list[Any]) -> bool:
+    def _joined(
+        self, carried: Carried, last: VariableEnd, leaves: list[Any], line_of: Callable[[int], str | None]
+    ) -> bool:
         """Carry a variable by the join of what it is before and after an iteration; True if that is new."""
         if self._opens_objects(carried, leaves):
             return True
@@ -467,25 +498,33 @@ class Settling:
         if last.lists and self.lists.widen(carried, last.lists):
             return True
         before, after = carried.typed(), variable_layout(last.layout, leaves)
-        count = len(joiner.mismatches)
-        joined = joiner.join(carried.variable.name, before, after)
-        if len(joiner.mismatches) > count:
+        if before == after and isinstance(before.inner, Array):  # as most are
+            carried.results = self._results(carried, last, range(len(leaves)), leaves)
+            return False
+        mismatches = self.joiner.mismatches
+        count = len(mismatches)
+        joined = self.joiner.join(carried.variable.name, before, after)
+        if len(mismatches) > count:
             if not (is_text_layout(after.inner) and self._grows_as_text(carried)):
+                mismatches[count:] = [each.located(None, line_of) for each in mismatches[count:]]
                 return False
-            del joiner.mismatches[count:]
+            del mismatches[count:]
             return True
         layout = joined.layout
         assert isinstance(layout, Maybe)
         if layout != before:
-            self._widen(joiner, carried, joined, before, after)
+            self._widen(carried, joined, before, after)
+            mismatches[count:] = [each.located(None, line_of) for each in mismatches[count:]]
             return True
-        carried.results = [
-            None if type is None or _is_installed(source, k, last) else leaf
-            for k, (type, source, leaf) in enumerate(
-                zip(carried.types, joined.right, injected(joined.right, leaves), strict=True)
-            )
-        ]
+        carried.results = self._results(carried, last, joined.right, injected(joined.right, leaves))
         return False
+
+    def _results(self, carried: Carried, last: VariableEnd, sources: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+        """The leaves that an iteration leaves in a variable, None for those that it found there."""
+        return [
+            None if type is None or _is_installed(source, k, last) else leaf
+            for k, (type, source, leaf) in enumerate(zip(carried.types, sources, leaves, strict=True))
+        ]
 
     def _grows_as_text(self, carried: Carried) -> bool:
         """Carry a text by its pieces, as iterations make one of it that its layout does not hold; False if it is none, or is so carried."""
@@ -529,7 +568,7 @@ class Settling:
                     f"{names[0]!r} after it."
                 )
 
-    def _widen(self, joiner: Joiner, carried: Carried, joined: Joined, before: Maybe, after: Maybe) -> None:
+    def _widen(self, carried: Carried, joined: Joined, before: Maybe, after: Maybe) -> None:
         layout = joined.layout
         assert isinstance(layout, Maybe)
         leaves = list(zip(leaves_of(before), leaves_of(layout), strict=False))
@@ -538,7 +577,7 @@ class Settling:
         if self.may_peel and _may_be_none(before.inner) and not _may_be_none(after.inner):
             self.found_none = True
             if self.from_python:
-                joiner.mismatches.append(Mismatch(carried.variable.name, before, after, is_structure=True))
+                self.joiner.mismatches.append(Mismatch(carried.variable.name, before, after, is_structure=True))
         self._take_deeper(carried, layout)
         carried.take(layout, injected(joined.left, carried.start))
         self._remember(carried)

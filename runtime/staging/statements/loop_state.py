@@ -85,7 +85,7 @@ class WhileLoop:
     def items(self, done: int = 0) -> StagedIterable:
         """What its staged form runs over, once so many iterations have run in Python."""
         bound = self.options.maximum_iterations
-        return ENDLESS.at_most(bound if bound is None else bound - done)
+        return ENDLESS if bound is None else ENDLESS.at_most(bound - done)
 
 
 class CarryChanges(StagingError):
@@ -274,6 +274,7 @@ class BodyEnd:
       rebound: the cells that an iteration rebinds.
       absences: the classes, and names, of errors that the program may raise since something is absent, which an iteration may
         provide for the next.
+      has_containers: whether there are containers or objects in the loop's state, or anything is known of others.
       made_unknown: the owners of what its writes may have changed, each with the error for who reads it.
       given: what was there before it, and it has made an element of a list.
     """
@@ -291,6 +292,7 @@ class BodyEnd:
         self.lists: dict[Any, ListEnd] = {}
         self.reads: set[int] = set()
         self.types: dict[Any, tuple[Any, list[LeafType | None]]] = {}
+        self.has_containers = False
         self.aliasing = BodyAliasing()
         self.absences: list[tuple[type[BaseException], str | None]] = []
         self.rebound: list[Any] = []

@@ -62,10 +62,6 @@ class PartCarry:
         self._new: dict[Key, Any] = {}
         self._test: Traced | None = None
 
-    def body(self) -> BodyContainers:
-        """For one trace of the body, or of the test."""
-        return BodyContainers(self.identities, self.journal)
-
     def with_parts(self, carried: Carried, value: Any, stand_ins: BodyContainers, region: Region) -> Any:
         """The stand-in for a variable's value, its containers those that they represent where several names share them."""
         variable = carried.variable
