@@ -7,19 +7,23 @@ through the backend.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from autograph.backends.base import Backend
 from autograph.runtime.code.features import Feature, are_writes_at_run_time
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.orderings import Orderings
 from autograph.runtime.effects.raising import current
+from autograph.runtime.effects.staged_raises import Raising
+from autograph.runtime.heap.in_trace import InTrace
+from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.bounds import Bounds
-from autograph.runtime.staging.access.items import Items
+from autograph.runtime.staging.access.items import INDEX, Items
 from autograph.runtime.staging.access.list_writes import ListWrites
+from autograph.runtime.staging.access.lookups import Lookups
 from autograph.runtime.staging.access.masks import Masks
 from autograph.runtime.staging.access.operations import Operations, has_order
 from autograph.runtime.staging.access.outside_lists import OutsideLists
@@ -48,15 +52,25 @@ from autograph.runtime.staging.statements.attempts import Attempts
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.constants import ConstantChoices
 from autograph.runtime.staging.statements.generators import Generators
-from autograph.runtime.staging.statements.iteration import Iteration
 from autograph.runtime.staging.statements.loops import Loops
 from autograph.runtime.staging.statements.managers import ContextManagers
 from autograph.runtime.staging.statements.nones import Nones
-from autograph.runtime.staging.statements.rolling import Rolling
+
+Part = TypeVar("Part")
+Q = ParamSpec("Q")
+R = TypeVar("R")
 
 
-class Operators(Loops, Items, Calls, Builtins):
+def _operator(part: lazy[Part], method: Callable[Concatenate[Part, Q], R]) -> lazy[Callable[Q, R]]:
+    """An operator, which is a method of a part."""
+    return lazy(lambda operators: types.MethodType(method, part.__get__(operators)))
+
+
+class Operators(InTrace):
     """What ``ag__`` names in converted code, for one backend and one set of options.
+
+    The operators are methods of parts. Each part is made of what it needs of the backend and of other parts. Two that need each
+    other are told how to find the other: the operator for calls, which most parts need, finds all when something is called.
 
     Attributes:
       backend: runs staged statements.
@@ -82,63 +96,247 @@ class Operators(Loops, Items, Calls, Builtins):
     ) -> None:
         super().__init__(trace)
         self.backend = backend
-        self.loop_of = loop_of
         self.recursive = recursive
         self.converter: Any = None
         self.found_again: tuple[Callable[..., Operators], tuple[Any, ...]] | None = None
-        self.opaque = OpaqueCalls(trace, self._is_converted, lambda function: self.converter.writes_unseen(function))
-        conditionals = Conditionals(backend, trace, self, self.opaque, self.call, asked=lambda value: self.asked(value))
-        self.if_stmt, self.if_exp, self.staged_if = conditionals.if_stmt, conditionals.if_exp, conditionals.staged_if
-        self.and_, self.or_, self.not_ = conditionals.and_, conditionals.or_, conditionals.not_
-        self.truth, self.bound = conditionals.truth, conditionals.bound
-        self.assert_stmt, self.assert_all = conditionals.assert_stmt, conditionals.assert_all
-        self.raising = raising = conditionals.raising
-        self.raised, self.exception, self.stopped = raising.raised, raising.exception, raising.stopped
-        self.can_raise_later, self.raise_unless = raising.can_raise_later, raising.raise_unless
-        self.text, self.text_now = raising.text, raising.text_now
-        self.handlers, self.tried, self.finally_block = raising.handlers, raising.tried, raising.finally_block
-        self.constants = ConstantChoices(self.staged_if, self.call)
-        self.recursion = Recursion(
-            backend,
-            trace,
-            is_converted=self._is_converted,
-            convert=self._convert,
-            raising=raising,
+        self._context = trace
+        self._loop_of = loop_of
+        self._writes_at_run_time = writes_at_run_time
+        self._check_bounds = check_bounds
+        for part in vars(Operators).values():  # now, and not in the first trace
+            if isinstance(part, lazy):
+                part.__get__(self)
+
+    # Calls.
+
+    @lazy
+    def calls(self) -> Calls:
+        return Calls(self.backend, self.trace, self)
+
+    call = _operator(calls, Calls.call)
+    without_names = _operator(calls, Calls.without_names)
+    convert_function = _operator(calls, Calls.convert_function)
+    with_converted_functions = _operator(calls, Calls.with_converted_functions)
+
+    @lazy
+    def recursion(self) -> Recursion:
+        return Recursion(self.backend, self._context, self._is_converted, self._convert, self.raising)
+
+    @lazy
+    def transformed(self) -> Transformed:
+        return Transformed(self.backend, self.trace, self.calls.converted, self._is_converted)
+
+    @lazy
+    def argument_lists(self) -> ArgumentLists:
+        return ArgumentLists(self, self.calls.converted, self._is_converted)
+
+    arguments = _operator(argument_lists, ArgumentLists.arguments)
+    gathered = _operator(argument_lists, ArgumentLists.gathered)
+    call_unpacking = _operator(argument_lists, ArgumentLists.call_unpacking)
+
+    @lazy
+    def opaque(self) -> OpaqueCalls:
+        return OpaqueCalls(self.trace, self._is_converted, lambda function: self.converter.writes_unseen(function))
+
+    @lazy
+    def wrappers(self) -> Wrappers:
+        return Wrappers(self.backend, self.trace, self.call, self._is_converted)
+
+    @lazy
+    def outside(self) -> OutsideLists:
+        return OutsideLists(self.trace, self.call, self._writes_at_run_time)
+
+    call_outside = _operator(outside, OutsideLists.call_outside)
+    refuse_pending = _operator(outside, OutsideLists.refuse_pending)
+
+    # Statements.
+
+    @lazy
+    def conditionals(self) -> Conditionals:
+        return Conditionals(
+            *(self.backend, self.trace, self, self.opaque, self.call), asked=lambda value: self.operations.asked(value)
         )
-        self.checked_bounds = Bounds(backend, raising)
-        self.bounds = self.checked_bounds if check_bounds else None
-        self.iteration = Iteration(backend, trace, self.call)
-        self.aliased = AliasedWrites(backend, trace, self.if_exp, self.staged_if)
-        errors = ValueErrors(backend, raising)
-        operations = Operations(backend, self.aliased, trace, self.call, errors, self)
-        self.operate, self.in_place, self.asked = operations.operate, operations.in_place, operations.asked
-        self.get_attr, self.equals = operations.get_attr, operations.equals
-        outside = OutsideLists(trace, self.call, writes_at_run_time)
-        self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending
-        self.lengths = TracedLengths(backend, raising, trace)
-        lists = Lists(
-            backend,
-            trace,
+
+    if_stmt = _operator(conditionals, Conditionals.if_stmt)
+    if_exp = _operator(conditionals, Conditionals.if_exp)
+    staged_if = _operator(conditionals, Conditionals.staged_if)
+    and_ = _operator(conditionals, Conditionals.and_)
+    or_ = _operator(conditionals, Conditionals.or_)
+    not_ = _operator(conditionals, Conditionals.not_)
+    truth = _operator(conditionals, Conditionals.truth)
+    bound = _operator(conditionals, Conditionals.bound)
+    assert_stmt = _operator(conditionals, Conditionals.assert_stmt)
+    assert_all = _operator(conditionals, Conditionals.assert_all)
+
+    @lazy
+    def raising(self) -> Raising:
+        return self.conditionals.raising
+
+    raised = _operator(raising, Raising.raised)
+    exception = _operator(raising, Raising.exception)
+    stopped = _operator(raising, Raising.stopped)
+    can_raise_later = _operator(raising, Raising.can_raise_later)
+    raise_unless = _operator(raising, Raising.raise_unless)
+    text = _operator(raising, Raising.text)
+    text_now = _operator(raising, Raising.text_now)
+    handlers = _operator(raising, Raising.handlers)
+    tried = _operator(raising, Raising.tried)
+    finally_block = _operator(raising, Raising.finally_block)
+
+    @lazy
+    def loops(self) -> Loops:
+        return Loops(
+            self.backend,
+            self.trace,
+            self,
+            conditionals=self.conditionals,
+            opaque=self.opaque,
+            absences=self.absences,
+            call=self.call,
+            asked=self.asked,
+            refuse_pending=self.refuse_pending,
+            loop_of=self._loop_of,
+            python_only=lambda function: self.converter.python_only(function),
+        )
+
+    while_stmt = _operator(loops, Loops.while_stmt)
+    for_stmt = _operator(loops, Loops.for_stmt)
+    staged_for = _operator(loops, Loops.staged_for)
+    loop_options = _operator(loops, Loops.loop_options)
+    misplaced_loop_options = _operator(loops, Loops.misplaced_loop_options)
+
+    @lazy
+    def generators(self) -> Generators:
+        return self.loops.generators
+
+    generator_of = _operator(generators, Generators.generator_of)
+    temporary = _operator(generators, Generators.temporary)
+    yielded = _operator(generators, Generators.yielded)
+    yielded_from = _operator(generators, Generators.yielded_from)
+    is_left = _operator(generators, Generators.is_left)
+
+    @lazy
+    def managers(self) -> ContextManagers:
+        return ContextManagers(self.call, self.generators, lambda: len(self.journal.loops))
+
+    manager = _operator(managers, ContextManagers.manager)
+
+    @lazy
+    def attempts(self) -> Attempts:
+        return Attempts(self.backend, self.trace, self.opaque, self.managers, self.conditionals)
+
+    try_stmt = _operator(attempts, Attempts.try_stmt)
+    with_stmt = _operator(attempts, Attempts.with_stmt)
+    goes_on = _operator(attempts, Attempts.goes_on)
+
+    @lazy
+    def nones(self) -> Nones:
+        return Nones(self.backend, self.trace, self.raising, self.aliased.are_one, self.if_exp, self.truth)
+
+    is_ = _operator(nones, Nones.is_)
+    is_none = _operator(nones, Nones.is_none)
+    is_bool = _operator(nones, Nones.is_bool)
+    id_of = _operator(nones, Nones.id_of)
+    check_present = _operator(nones, Nones.check_present)
+    truth_of_optional = _operator(nones, Nones.truth_of_optional)
+
+    @lazy
+    def constants(self) -> ConstantChoices:
+        return ConstantChoices(self.staged_if, self.call)
+
+    # Items, attributes, and the operators of Python.
+
+    @lazy
+    def aliased(self) -> AliasedWrites:
+        return AliasedWrites(self.backend, self.trace, self.if_exp, self.staged_if)
+
+    @lazy
+    def value_errors(self) -> ValueErrors:
+        return ValueErrors(self.backend, self.raising)
+
+    @lazy
+    def operations(self) -> Operations:
+        return Operations(self.backend, self.aliased, self.trace, self.call, self.value_errors, self)
+
+    operate = _operator(operations, Operations.operate)
+    in_place = _operator(operations, Operations.in_place)
+    asked = _operator(operations, Operations.asked)
+    get_attr = _operator(operations, Operations.get_attr)
+    equals = _operator(operations, Operations.equals)
+
+    @lazy
+    def python_tests(self) -> PythonTests:
+        return PythonTests(self.backend, self.asked)
+
+    python_test = _operator(python_tests, PythonTests.python_test)
+
+    @lazy
+    def checked_bounds(self) -> Bounds:
+        return Bounds(self.backend, self.raising)
+
+    @lazy
+    def bounds(self) -> Bounds | None:
+        """Those that are checked everywhere; None if only those of lists are."""
+        return self.checked_bounds if self._check_bounds else None
+
+    @lazy
+    def slices(self) -> Slices:
+        return Slices(self.backend)
+
+    span = _operator(slices, Slices.span)
+
+    @lazy
+    def lookups(self) -> Lookups:
+        return Lookups(
+            self.backend,
+            self.trace,
             self,
             call=self.call,
-            with_converted_functions=self.with_converted_functions,
-            raising=raising,
             refuse_pending=self.refuse_pending,
-            lengths=self.lengths,
+            if_exp=self.if_exp,
+            equals=self.equals,
+            raising=self.raising,
+            absences=self.absences,
+            bounds=self.checked_bounds,
+            checks_arrays=self._check_bounds,
+            slices=self.slices,
+            masks=Masks(self.backend, self.raising),
+            list_writes=ListWrites(self.backend, self.trace, self.if_exp, self.raising),
+            keys=self.keys,
         )
-        self.new_list, self.new_row, self.listed_rows = lists.new_list, lists.new_row, lists.listed_rows
-        self.extended, self.repeated = lists.extended, lists.repeated
-        self.unpacked, self.unzipped, self.items_of = lists.unpacked, lists.unzipped, lists.items_of
-        self.keys = Keys(backend, trace, self)
-        self.new_set, self.set_of, self.set_of_list = self.keys.new_set, self.keys.set_of, self.keys.set_of_list
-        self.dict_of, self.dict_of_list = self.keys.dict_of, self.keys.dict_of_list
-        self.absences = Absences(
-            backend,
-            trace,
-            raising=raising,
+
+    get_item = _operator(lookups, Lookups.get_item)
+
+    @lazy
+    def items(self) -> Items:
+        return Items(self.backend, self.trace, self.lookups, self.aliased, self.call, self.in_place, self.get_attr)
+
+    set_item = _operator(items, Items.set_item)
+    exchange_items = _operator(items, Items.exchange_items)
+    del_item = _operator(items, Items.del_item)
+    update_item = _operator(items, Items.update_item)
+    take_item = _operator(items, Items.take_item)
+    update_taken = _operator(items, Items.update_taken)
+    put_back_item = _operator(items, Items.put_back_item)
+    set_attr = _operator(items, Items.set_attr)
+    store_attr = _operator(items, Items.store_attr)
+    del_attr = _operator(items, Items.del_attr)
+    remove_attr = _operator(items, Items.remove_attr)
+    update_attr = _operator(items, Items.update_attr)
+    put_back_attr = _operator(items, Items.put_back_attr)
+    will_write = _operator(items, Items.will_write)
+    written_in_place = _operator(items, Items.written_in_place)
+    index = INDEX
+
+    @lazy
+    def absences(self) -> Absences:
+        return Absences(
+            self.backend,
+            self.trace,
+            raising=self.raising,
             if_exp=self.if_exp,
             if_stmt=self.if_stmt,
-            set_item=self.set_item,
+            set_item=lambda target, key, value: self.items.set_item(target, key, value),
             new_list=self.new_list,
             call=self.call,
             equals=self.equals,
@@ -146,61 +344,17 @@ class Operators(Loops, Items, Calls, Builtins):
             made_dict=self.keys.made_dict,
             end_trace=self.keys.end_trace,
         )
-        self.merged, self.without_absences = self.absences.merged, self.absences.without_absences
-        self.check_set, self.items_in = self.absences.check_set, self.absences.items_in
-        nones = Nones(backend, trace, raising, self.aliased.are_one, self.if_exp, self.truth)
-        self.is_, self.is_none, self.is_bool, self.id_of = nones.is_, nones.is_none, nones.is_bool, nones.id_of
-        self.check_present, self.truth_of_optional = nones.check_present, nones.truth_of_optional
-        classes = ClassTests(backend, trace, self.absences.presence)
-        self.matches_class, self.positional, self.known_class = (
-            classes.matches_class,
-            classes.positional,
-            classes.known_class,
-        )
-        self.python_test = PythonTests(backend, self.asked).python_test
-        self.slices, self.masks = Slices(backend), Masks(backend, raising)
-        self.span = self.slices.span
-        self.list_writes = ListWrites(backend, trace, self.if_exp, raising)
-        self.rolling = Rolling(
-            backend,
-            trace,
-            self.opaque,
-            lambda function: self.converter.python_only(function),
-            self.truth,
-            self.for_loop,
-            self.may_become_traced,
-        )
-        self.generators = Generators(backend, trace, self.call, self.not_, self.for_stmt)
-        self.generator_of, self.temporary = self.generators.generator_of, self.generators.temporary
-        self.yielded, self.yielded_from = self.generators.yielded, self.generators.yielded_from
-        managers = ContextManagers(self.call, self.generators, lambda: len(self.journal.loops))
-        attempts = Attempts(
-            backend,
-            trace,
-            self.opaque,
-            managers,
-            conditionals,
-        )
-        self.try_stmt, self.with_stmt, self.goes_on = attempts.try_stmt, attempts.with_stmt, attempts.goes_on
-        self.manager = managers.manager
-        self.is_left = self.generators.is_left
-        self.reductions = Reductions(
-            backend,
-            generators=self.generators,
-            call=self.call,
-            conditionals=conditionals,
-            python_test=self.python_test,
-            is_none=self.is_none,
-            for_stmt=self.for_stmt,
-            new_list=self.new_list,
-            in_list=self.absences.listed,
-        )
-        self.generator, self.list_of = self.reductions.generator, self.reductions.list_of
-        self.best_of = self.reductions.best_of
-        self.orderings = Orderings(backend, self.call, self.get_item, self, has_order)
-        self.writes = ReportedWrites(
-            backend,
-            trace,
+
+    merged = _operator(absences, Absences.merged)
+    without_absences = _operator(absences, Absences.without_absences)
+    check_set = _operator(absences, Absences.check_set)
+    items_in = _operator(absences, Absences.items_in)
+
+    @lazy
+    def writes(self) -> ReportedWrites:
+        return ReportedWrites(
+            self.backend,
+            self.trace,
             convert=self._convert,
             call=self.call,
             checks=self,
@@ -210,48 +364,144 @@ class Operators(Loops, Items, Calls, Builtins):
             store_attr=self.store_attr,
             remove_attr=self.remove_attr,
         )
-        self.transformed = Transformed(backend, trace, self._converted, self._is_converted)
-        unpacking = ArgumentLists(self, self._converted, self._is_converted)
-        self.arguments, self.gathered = unpacking.arguments, unpacking.gathered
-        self.call_unpacking = unpacking.call_unpacking
-        self.wrappers = Wrappers(backend, trace, self.call, self._is_converted)
-        self.logs = Logs(trace, backend.is_traced)
-        builtin = self.make_overloads()
-        self.bars = TqdmBars(backend, builtin[range])
-        derived = DerivedGenerators(
-            self.generators,
-            self._convert,
-            self.call,
-            conditionals,
-            builtin,
-            self._advanced,
+
+    # Containers, and the builtins.
+
+    @lazy
+    def lengths(self) -> TracedLengths:
+        return TracedLengths(self.backend, self.raising, self.trace)
+
+    @lazy
+    def lists(self) -> Lists:
+        return Lists(
+            self.backend,
+            self.trace,
+            self,
+            call=self.call,
+            with_converted_functions=self.with_converted_functions,
+            raising=self.raising,
+            refuse_pending=self.refuse_pending,
+            lengths=self.lengths,
         )
-        self.library = LibraryFunctions(
-            backend,
+
+    new_list = _operator(lists, Lists.new_list)
+    new_row = _operator(lists, Lists.new_row)
+    extended = _operator(lists, Lists.extended)
+    repeated = _operator(lists, Lists.repeated)
+    unpacked = _operator(lists, Lists.unpacked)
+    unzipped = _operator(lists, Lists.unzipped)
+    items_of = _operator(lists, Lists.items_of)
+
+    @lazy
+    def keys(self) -> Keys:
+        return Keys(self.backend, self.trace, self)
+
+    new_set = _operator(keys, Keys.new_set)
+    set_of = _operator(keys, Keys.set_of)
+    set_of_list = _operator(keys, Keys.set_of_list)
+    dict_of = _operator(keys, Keys.dict_of)
+    dict_of_list = _operator(keys, Keys.dict_of_list)
+
+    @lazy
+    def orderings(self) -> Orderings:
+        return Orderings(self.backend, self.call, self.get_item, self, has_order)
+
+    @lazy
+    def reductions(self) -> Reductions:
+        return Reductions(
+            self.backend,
+            generators=self.generators,
+            call=self.call,
+            conditionals=self.conditionals,
+            python_test=self.python_test,
+            is_none=self.is_none,
+            for_stmt=self.for_stmt,
+            new_list=self.new_list,
+            in_list=self.absences.listed,
+        )
+
+    generator = _operator(reductions, Reductions.generator)
+    list_of = _operator(reductions, Reductions.list_of)
+    best_of = _operator(reductions, Reductions.best_of)
+
+    @lazy
+    def class_tests(self) -> ClassTests:
+        return ClassTests(self.backend, self.trace, self.absences.presence)
+
+    matches_class = _operator(class_tests, ClassTests.matches_class)
+    positional = _operator(class_tests, ClassTests.positional)
+    known_class = _operator(class_tests, ClassTests.known_class)
+
+    @lazy
+    def library(self) -> LibraryFunctions:
+        return LibraryFunctions(
+            self.backend,
             lambda function: self.converter.convert(function, bool(current().catches)),
             self.generators.source_of,
-            raising,
+            self.raising,
         )
-        self.stepped, self.advanced_at_run_time = self.library.stepped, self.library.advanced
-        self.numbered = self.library.numbered
-        self.items_from = self.library.items_from
-        overloads = [
-            array_overloads(),
-            self.library.overloads(array_overloads()),
-            self.lengths.overloads(),
-            builtin,
-            lists.overloads(),
-            self.keys.overloads(),
-            derived.overloads(),
-            self.writes.overloads(),
-            self.logs.overloads(),
-            classes.overloads(),
-            {id: self.id_of},
-        ]
-        if self.bounds is not None:
-            overloads.append(self.bounds.overloads())
-        self.overloads = {called: overload for each in overloads for called, overload in each.items()}
-        self.overloads |= errors.around(self.overloads)
+
+    @lazy
+    def logs(self) -> Logs:
+        return Logs(self.trace, self.backend.is_traced)
+
+    @lazy
+    def builtins(self) -> Builtins:
+        return Builtins(
+            self.backend,
+            self.trace,
+            self,
+            call=self.call,
+            with_converted_functions=self.with_converted_functions,
+            for_stmt=self.for_stmt,
+            set_attr=self.set_attr,
+            python_test=self.python_test,
+            refuse_pending=self.refuse_pending,
+            conditionals=self.conditionals,
+            generators=self.generators,
+            reductions=self.reductions,
+            orderings=self.orderings,
+            operations=self.operations,
+            lengths=self.lengths,
+            lists=self.lists,
+            library=self.library,
+            absences=self.absences,
+        )
+
+    contains = _operator(builtins, Builtins.contains)
+
+    @lazy
+    def builtin_overloads(self) -> Mapping[Any, Callable[..., Any]]:
+        return self.builtins.overloads()
+
+    @lazy
+    def bars(self) -> TqdmBars:
+        return TqdmBars(self.backend, self.builtin_overloads[range])
+
+    @lazy
+    def overloads(self) -> Mapping[Any, Callable[..., Any]]:
+        """What is called in place of functions of Python's and of libraries."""
+        arrays, builtin = array_overloads(), self.builtin_overloads
+        derived = DerivedGenerators(
+            *(self.generators, self._convert, self.call, self.conditionals, builtin, self.builtins.advanced)
+        )
+        found: dict[Any, Callable[..., Any]] = {
+            **arrays,
+            **self.library.overloads(arrays),
+            **self.lengths.overloads(),
+            **builtin,
+            **self.lists.overloads(),
+            **self.keys.overloads(),
+            **derived.overloads(),
+            **self.writes.overloads(),
+            **self.logs.overloads(),
+            **self.class_tests.overloads(),
+            id: self.id_of,
+            **({} if self.bounds is None else self.bounds.overloads()),
+        }
+        return {**found, **self.value_errors.around(found)}
+
+    # Of the object itself.
 
     def with_options(self, *, recursive: bool = True, optional_features: Iterable[Feature] = ()) -> Operators:
         """Return the operators for these options of `autograph.convert`; `autograph.to_code` writes this call."""

@@ -46,7 +46,7 @@ class Absences(InTrace):
         new_list: Callable[[list[Any]], list[Any]],
         call: Callable[[Any], Any],
         equals: Callable[[Any, Any], Any],
-        merge_keyed: Callable[..., dict[Any, Any]],
+        merge_keyed: Callable[..., Any],
         made_dict: Callable[[dict[Any, Any]], dict[Any, Any]],
         end_trace: Callable[[Any, str], None],
     ) -> None:

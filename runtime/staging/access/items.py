@@ -17,6 +17,7 @@ from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_gathers import written_at
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.one_of import OneOf, each, holds_objects
@@ -24,11 +25,10 @@ from autograph.runtime.layouts.optional import used
 from autograph.runtime.layouts.perhaps import is_perhaps, read, read_key
 from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable, has_contents
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
-from autograph.runtime.staging.access.list_writes import ListWrites
 from autograph.runtime.staging.access.lookups import Lookups, _plain, as_index, resolved_key
-from autograph.runtime.staging.access.masks import Masks, Taken, has_mask
+from autograph.runtime.staging.access.masks import Taken, has_mask
 from autograph.runtime.staging.access.operations import class_attribute, user_method
-from autograph.runtime.staging.access.slices import Slices, has_span
+from autograph.runtime.staging.access.slices import has_span
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -42,19 +42,37 @@ class _Index:
         return key
 
 
-class Items(Lookups):
-    """The operators for writes, which need the attributes below from the object that they are mixed into."""
+INDEX = _Index()
 
-    backend: Backend
-    call: Callable[[Any], Any]
-    in_place: Callable[[str, Any, Any], Any]
-    get_attr: Callable[[Any, str], Any]
-    slices: Slices
-    masks: Masks
-    list_writes: ListWrites
-    aliased: AliasedWrites
-    keys: Any
-    index = _Index()
+
+class Items(InTrace):
+    """The operators for writes of items and attributes.
+
+    Args:
+      lookups: the operators for reads.
+      aliased: sees which other containers a write is one to.
+      call, in_place, get_attr: of other operators.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        trace: Callable[[], Trace],
+        lookups: Lookups,
+        aliased: AliasedWrites,
+        call: Callable[[Any], Any],
+        in_place: Callable[[str, Any, Any], Any],
+        get_attr: Callable[[Any, str], Any],
+    ) -> None:
+        super().__init__(trace)
+        self.backend = backend
+        self.lookups = lookups
+        self.aliased = aliased
+        self.call = call
+        self.in_place = in_place
+        self.get_attr = get_attr
+        self.slices, self.masks, self.list_writes = lookups.slices, lookups.masks, lookups.list_writes
+        self.absences, self.keys = lookups.absences, lookups.keys
 
     def set_item(self, target: Any, key: Any, value: Any) -> Any:
         """``target[key] = value``; returns what the target is from then on."""
@@ -69,31 +87,31 @@ class Items(Lookups):
         if type(target) is OneOf and holds_objects(target):
             each(target, lambda one: self._set_in_place(one, key, value))
             return target
-        key = self.known_key(target, key)
+        key = self.lookups.known_key(target, key)
         if type(key) is OneOf:
             each(key, lambda one: self._set_in_place(target, one, value))
             return target
         if isinstance(target, PaddedArray):
             target, key = target.resolve(), resolved_key(key)
             if isinstance(target, PaddedArray):
-                self._check_open(target, key)
+                self.lookups.check_open(target, key)
                 return target.at[_plain(as_index(key))].set(value)
         value = value.resolve() if isinstance(value, PaddedArray) else value
         if has_contents(target):
             key = _plain(key)
         if has_span(key):
             array = self.slices.array_of(target, key)
-            self.check_bounds(array, key)
+            self.lookups.check_bounds(array, key)
             return self.slices.write_spans(array, key, self._set, value)
         if isinstance(target, np.ndarray) or self.backend.is_array(target):
-            self.check_bounds(target, as_index(key))
+            self.lookups.check_bounds(target, as_index(key))
         if self.backend.is_array(target):
             return self._set(target, key, value)
         if isinstance(target, np.ndarray) and (self._any_traced(value) or self._any_traced(key)):
             return self._set(jnp.asarray(target), key, value)
         if isinstance(target, MUTABLE_CONTAINERS):
             if type(target) is list:
-                self.check_bounds(target, key, is_write=True)
+                self.lookups.check_bounds(target, key, is_write=True)
             with self.aliased.writing(target):
                 self._set_in_container(target, key, value)
             return target
@@ -135,13 +153,13 @@ class Items(Lookups):
         Elements of a list that is held in arrays change places there: as items of their own they would be in two.
         """
         target = used(target)
-        if type(target) is TracedList and self.holds_lists_in_arrays(target, (one, other)):
+        if type(target) is TracedList and self.lookups.holds_lists_in_arrays(target, (one, other)):
             if self.journal.is_interested:
                 self.journal.touch(ContentsPlace(target))
             with self.aliased.writing(target):
                 target.exchange(read(one), read(other))
             return target
-        first, second = self.get_item(target, other), self.get_item(target, one)
+        first, second = self.lookups.get_item(target, other), self.lookups.get_item(target, one)
         return self.set_item(self.set_item(target, one, first), other, second)
 
     def del_item(self, target: Any, key: Any) -> None:
@@ -150,7 +168,7 @@ class Items(Lookups):
         if type(target) is OneOf and holds_objects(target):
             each(target, lambda one: self.del_item(one, key))
             return
-        key = self.known_key(target, key)
+        key = self.lookups.known_key(target, key)
         if type(key) is OneOf:
             each(key, lambda one: self.del_item(target, one))
             return
@@ -178,12 +196,12 @@ class Items(Lookups):
     def take_item(self, target: Any, key: Any) -> Any:
         """``target[key]`` for `update_taken`, which may come when the target has changed."""
         if isinstance(target, PaddedArray):
-            return self.get_item(target, key)
+            return self.lookups.get_item(target, key)
         if (has_span(key) and not has_contents(target)) or (self._is_array_now(target, key) and has_mask(key)):
             array = self.slices.array_of(target, key)
-            self.check_bounds(array, as_index(key))
+            self.lookups.check_bounds(array, as_index(key))
             return Taken(array)
-        return self.get_item(target, key)
+        return self.lookups.get_item(target, key)
 
     def update_taken(self, target: Any, key: Any, taken: Any, symbol: str, value: Any) -> Any:
         """The rest of ``target[key] += value``, with what `take_item` returned."""

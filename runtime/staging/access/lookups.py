@@ -25,7 +25,7 @@ from autograph.runtime.containers.traced_lists import TracedList, is_table
 from autograph.runtime.effects.raising import catching
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.in_trace import InTrace
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import ContentsPlace
 from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, OneOf, each, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved, used
@@ -47,21 +47,50 @@ _CONTAINERS = frozenset([list, tuple, dict, str, np.ndarray])
 
 
 class Lookups(InTrace):
-    """The operator for reads of items. Needs ``backend``, ``call``, ``identities`` and ``slices`` from the object it is mixed into."""
+    """The operators for reads of items.
 
-    backend: Backend
-    call: Callable[[Any], Any]
-    refuse_pending: Callable[[Any], None]
-    raising: Raising
-    if_exp: Callable[..., Any]
-    equals: Callable[[Any, Any], Any]
-    bounds: Bounds | None
-    checked_bounds: Bounds
-    slices: Slices
-    masks: Masks
-    list_writes: ListWrites
-    absences: Absences
-    keys: Any
+    Args:
+      checks: the operators.
+      call, refuse_pending, if_exp, equals: of other operators.
+      bounds: checks the indices of lists.
+      checks_arrays: whether it checks those of arrays, too.
+      keys: of dicts and sets with traced keys.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        trace: Callable[[], Trace],
+        checks: Any,
+        *,
+        call: Callable[[Any], Any],
+        refuse_pending: Callable[[Any], None],
+        if_exp: Callable[..., Any],
+        equals: Callable[[Any, Any], Any],
+        raising: Raising,
+        absences: Absences,
+        bounds: Bounds,
+        checks_arrays: bool,
+        slices: Slices,
+        masks: Masks,
+        list_writes: ListWrites,
+        keys: Any,
+    ) -> None:
+        super().__init__(trace)
+        self.backend = backend
+        self.checks = checks
+        self.call = call
+        self.refuse_pending = refuse_pending
+        self.if_exp = if_exp
+        self.equals = equals
+        self.raising = raising
+        self.absences = absences
+        self.checked_bounds = bounds
+        self.bounds = bounds if checks_arrays else None
+        self.slices = slices
+        self.masks = masks
+        self.list_writes = list_writes
+        self.keys = keys
 
     def get_item(self, target: Any, key: Any) -> Any:
         """``target[key]``.
@@ -85,7 +114,7 @@ class Lookups(InTrace):
         if isinstance(target, PaddedArray):
             target = target.resolve()
         if isinstance(target, PaddedArray):
-            self._check_open(target, key)
+            self.check_open(target, key)
             return target[_plain(as_index(key))]
         if has_contents(target):
             target.note_read()
@@ -107,7 +136,7 @@ class Lookups(InTrace):
         elif (method := user_method(type(target), "__getitem__")) is not None:
             return self.call(method)(target, _plain(key))
         if kind is Span and type(target) is list:
-            return TracedList(target, self)[_plain(key)]
+            return TracedList(target, self.checks)[_plain(key)]
         if has_span(key):
             array = self.slices.array_of(target, key)
             self.check_bounds(array, key)
@@ -152,7 +181,7 @@ class Lookups(InTrace):
     def _is_traced_mask(self, part: Any) -> bool:
         return self.backend.is_traced(part) and getattr(part, "dtype", None) == np.bool_
 
-    def _check_open(self, target: PaddedArray, key: Any) -> None:
+    def check_open(self, target: PaddedArray, key: Any) -> None:
         """With the option: raise `IndexError` where an array of traced length has no such element."""
         first = key[0] if type(key) is tuple and key else key
         if self.bounds is not None and not isinstance(first, slice | Span | PaddedArray) and first not in (None, ...):

@@ -34,18 +34,20 @@ from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.callbacks import print as show
 from autograph.runtime.effects.raise_sites import DeferredText, TracedText, text_of_error
 from autograph.runtime.effects.raising import is_after_raise, remade
-from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.in_trace import InTrace
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.one_of import OneOf, each, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.statement_variables import holds_traced, value_of
 from autograph.runtime.staging.access.absences import Absences
-from autograph.runtime.staging.access.operations import OPERATOR_FUNCTIONS, user_method
+from autograph.runtime.staging.access.operations import OPERATOR_FUNCTIONS, Operations, user_method
 from autograph.runtime.staging.builtins.derived_generators import CALLING
 from autograph.runtime.staging.builtins.keys import in_any_order
+from autograph.runtime.staging.builtins.library_functions import LibraryFunctions
+from autograph.runtime.staging.builtins.lists import Lists
 from autograph.runtime.staging.builtins.reductions import NUMBERS, Generator, Reductions
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
+from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
 from autograph.runtime.staging.statements.progress import Progress, is_in_program
 from autograph.runtime.tracing.locations import user_location, warn
@@ -57,36 +59,53 @@ _ATOMS = frozenset([bool, int, float, complex, str, bytes, type(None)])
 class Builtins(InTrace):
     """The overloads, by builtin.
 
-    Needs ``backend``, ``convert_function``, ``with_converted_functions``, and the operators for ``if`` and ``for``, from the
-    object it is mixed into.
+    Args:
+      checks: the operators.
+      call, with_converted_functions, for_stmt, set_attr, python_test, refuse_pending: of other operators.
     """
 
-    backend: Backend
-    orderings: Orderings
-    reductions: Reductions
-    generators: Generators
-    lengths: TracedLengths
-    convert_function: Callable[[Any], Any]
-    raising: Raising
-    new_list: Callable[[list[Any]], list[Any]]
-    listed_rows: Callable[[PaddedArray], list[Any]]
-    python_test: Callable[[Any, str], Any]
-    asked: Callable[[Any], Any]
-    operate: Callable[..., Any]
-    refuse_pending: Callable[[Any], None]
-    call: Callable[[Any], Any]
-    stepped: Callable[..., Any]
-    advanced_at_run_time: Callable[[Any], Any]
-    numbered: Callable[[Any, Any], Any]
-    items_from: Callable[[Any, Any], Any]
-    get_item: Callable[..., Any]
-    set_attr: Callable[[Any, str, Any], None]
-    if_stmt: Callable[..., Any]
-    absences: Absences
-    for_stmt: Callable[..., Any]
-    with_converted_functions: Callable[[Any], Any]
+    def __init__(
+        self,
+        backend: Backend,
+        trace: Callable[[], Trace],
+        checks: Any,
+        *,
+        call: Callable[[Any], Any],
+        with_converted_functions: Callable[[Any], Any],
+        for_stmt: Callable[..., Any],
+        set_attr: Callable[[Any, str, Any], None],
+        python_test: Callable[[Any, str], Any],
+        refuse_pending: Callable[[Any], None],
+        conditionals: Conditionals,
+        generators: Generators,
+        reductions: Reductions,
+        orderings: Orderings,
+        operations: Operations,
+        lengths: TracedLengths,
+        lists: Lists,
+        library: LibraryFunctions,
+        absences: Absences,
+    ) -> None:
+        super().__init__(trace)
+        self.backend = backend
+        self.checks = checks
+        self.call = call
+        self.with_converted_functions = with_converted_functions
+        self.for_stmt, self.if_stmt = for_stmt, conditionals.if_stmt
+        self.set_attr = set_attr
+        self.python_test = python_test
+        self.refuse_pending = refuse_pending
+        self.raising = conditionals.raising
+        self.generators = generators
+        self.reductions = reductions
+        self.orderings = orderings
+        self.operate, self.asked, self.equals = operations.operate, operations.asked, operations.equals
+        self.lengths = lengths
+        self.new_list, self.listed_rows = lists.new_list, lists.listed_rows
+        self.library = library
+        self.absences = absences
 
-    def make_overloads(self) -> Mapping[Any, Callable[..., Any]]:
+    def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         return {
             builtins.range: self._range,
             builtins.enumerate: self._enumerate,
@@ -122,8 +141,6 @@ class Builtins(InTrace):
             **{function: functools.partial(self.operate, symbol) for function, symbol in OPERATOR_FUNCTIONS.items()},
             **{called: self.with_converted_functions(called) for called in CALLING},
         }
-
-    equals: Callable[[Any, Any], Any]
 
     def contains(self, item: Any, container: Any) -> Any:
         """``item in container``."""
@@ -202,7 +219,7 @@ class Builtins(InTrace):
 
     def _indexed(self, kind: str, parts: tuple[Any, ...], start: Any = 0) -> SequenceIterator:
         """An iterator over sequences, which loops over what stages go through at once."""
-        advance = self._advanced if builtins.all(map(self._is_sequence, parts)) else None
+        advance = self.advanced if builtins.all(map(self._is_sequence, parts)) else None
         if kind != "iter" and builtins.all(can_stage(part, self.backend) for part in parts):
             made: SequenceIterator = StagedItems(parts, kind, start, advance)
         else:
@@ -219,10 +236,10 @@ class Builtins(InTrace):
             or (self.backend.is_traced(iterable) and iterable.ndim > 0)
         )
 
-    def _advanced(self, iterator: SequenceIterator) -> Any:
+    def advanced(self, iterator: SequenceIterator) -> Any:
         """``next(iterator)``, in Python where its position is known."""
         if not iterator.is_known():
-            return self.advanced_at_run_time(iterator)
+            return self.library.advanced(iterator)
         position = iterator.position
         if not iterator.is_endless and (iterator.is_ended or position >= iterator.size()):
             self.set_attr(iterator, "is_ended", True)
@@ -238,14 +255,16 @@ class Builtins(InTrace):
         self.set_attr(iterator, "position", size)
         self.set_attr(iterator, "is_ended", True)
         if iterator.kind == "enumerate":
-            return self.numbered(rest[0], iterator.start + start)
+            return self.library.numbered(rest[0], iterator.start + start)
         return self._zip(*rest) if iterator.kind == "zip" else rest[0]
 
     def _rest_of(self, items: Any, start: Any) -> Any:
         if isinstance(items, range | StagedRange):
             first = items.start + start * items.step
             return StagedRange(first, items.stop, items.step)
-        return self.items_from(self.new_list(list(items)) if type(items) in (list, tuple, str) else items, start)
+        return self.library.items_from(
+            self.new_list(list(items)) if type(items) in (list, tuple, str) else items, start
+        )
 
     def _next(self, *args: Any) -> Any:
         if args and (each := self.reductions.each_of(args[0], may_leave=True)) is not None:
@@ -257,7 +276,7 @@ class Builtins(InTrace):
             if staged is not None:
                 return staged(*args)
         if args and (step := self._step_of(args[0])) is not None:
-            return step(args[0]) if len(args) == 1 else self.stepped(step, *args)
+            return step(args[0]) if len(args) == 1 else self.library.stepped(step, *args)
         if self.journal.is_open:
             raise StagingError(
                 f"{user_location()}\n  `next` inside a staged statement advances the iterator once, while tracing, and not on each "
@@ -278,7 +297,7 @@ class Builtins(InTrace):
             return None
         if isinstance(iterator, Iterated):
             has_position = isinstance(iterator, SequenceIterator) and iterator.has_position
-            return self._advanced if has_position else next
+            return self.advanced if has_position else next
         step = user_method(type(iterator), "__next__")
         return None if step is None else self.call(step)
 
@@ -389,7 +408,7 @@ class Builtins(InTrace):
         if not args or type(args[0]) is tuple:
             return tuple(*args)
         items = self._list(*args)
-        return TracedTuple((), self).holding(items.copy().contents()) if is_traced_list(items) else tuple(items)
+        return TracedTuple((), self.checks).holding(items.copy().contents()) if is_traced_list(items) else tuple(items)
 
     def joined(self, join: Callable[[Iterable[str]], str], iterable: Any) -> Any:
         """``separator.join(iterable)``."""

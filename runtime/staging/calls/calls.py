@@ -19,35 +19,21 @@ from jax.experimental import io_callback
 from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import TABLE, full_name, is_library
 from autograph.runtime.containers.array_functions import has_twin
-from autograph.runtime.containers.orderings import Orderings
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import current, through_control_flow
 from autograph.runtime.effects.written_state import refuse_written_state
 from autograph.runtime.errors import ArgumentsChanged, ConversionError
-from autograph.runtime.heap.in_trace import InTrace
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.journal import ContentsPlace, is_mutating_method
 from autograph.runtime.heap.list_outputs import as_argument
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.statement_variables import has_contents
-from autograph.runtime.staging.access.absences import Absences
-from autograph.runtime.staging.access.aliased_writes import AliasedWrites
-from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.operations import class_attribute
-from autograph.runtime.staging.access.reported_writes import ReportedWrites
-from autograph.runtime.staging.builtins.keys import Keys
-from autograph.runtime.staging.builtins.library_functions import LibraryFunctions
-from autograph.runtime.staging.builtins.logs import Logs
-from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
-from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
-from autograph.runtime.staging.calls.recursion import Recursion
-from autograph.runtime.staging.calls.transformed import Transformed
+from autograph.runtime.staging.calls.other_operators import OtherOperators
 from autograph.runtime.staging.policy.advancing_calls import check_not_advanced
 from autograph.runtime.staging.policy.loop_options import set_loop_options
-from autograph.runtime.staging.policy.opaque import OpaqueCalls
-from autograph.runtime.staging.policy.wrappers import CACHE, Wrappers
-from autograph.runtime.staging.statements.constants import ConstantChoices
-from autograph.runtime.staging.statements.rolling import Rolling
+from autograph.runtime.staging.policy.wrappers import CACHE
 from autograph.runtime.tracing.locations import is_internal
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -69,48 +55,29 @@ _UNCONVERTED = "__autograph_do_not_convert__"
 class Calls(InTrace):
     """The operator for calls.
 
-    Needs ``backend``, ``converter``, ``recursive`` and ``builtins`` from what it is mixed into.
+    Args:
+      operators: all others; they are asked for when something is called, as most of them need this one.
     """
 
-    backend: Backend
-    aliased: AliasedWrites
-    absences: Absences
-    converter: Any
-    recursive: bool
-    misplaced_loop_options: Callable[[], None]
-    new_list: Callable[[list[Any]], list[Any]]
-    rolling: Rolling
-    get_of_dict: Callable[..., Any]
-    joined: Callable[..., Any]
-    overloads: Mapping[Any, Callable[..., Any]]
-    opaque: OpaqueCalls
-    wrappers: Wrappers
-    writes: ReportedWrites
-    logs: Logs
-    bars: TqdmBars
-    library: LibraryFunctions
-    constants: ConstantChoices
-    bounds: Bounds | None
-    orderings: Orderings
-    transformed: Transformed
-    recursion: Recursion
-    lengths: TracedLengths
-    keys: Keys
+    def __init__(self, backend: Backend, trace: Callable[[], Trace], operators: OtherOperators) -> None:
+        super().__init__(trace)
+        self.backend = backend
+        self._operators = operators
 
     def call(self, called: Any) -> Any:
         """What to call in place of ``called``: its converted form, or itself."""
         if type(called) is OneOf:
-            return self.constants.called(called)
+            return self._operators.constants.called(called)
         if self.backend.is_eager():
             return self._called(called)
-        made = self.recursion.of(called, self._called(called))
+        made = self._operators.recursion.of(called, self._called(called))
         if called is jax.debug.breakpoint:
             return made  # it looks at the frame that calls it, which is to be the user's
-        made = self.constants.taking_constants(called, self.lengths.taking(called, made))
+        made = self._operators.constants.taking_constants(called, self._operators.lengths.taking(called, made))
         is_users = isinstance(called, types.FunctionType | types.MethodType | type) and not is_library(called)
         if is_users and not LOCAL.has_perhaps:
             return made
-        return self.absences.taking(called, made, is_users or self._knows_absences(called))
+        return self._operators.absences.taking(called, made, is_users or self._knows_absences(called))
 
     def _knows_absences(self, called: Any) -> bool:
         """Whether a function that is not the user's may be given dicts and objects that may lack something."""
@@ -120,27 +87,31 @@ class Calls(InTrace):
         ):
             return called.__name__ in _KNOWING_METHODS
         is_builtin = getattr(called, "__module__", None) == "builtins" and called not in _SHOWING
-        return (is_builtin and _found(self.overloads, called) is not None) or any(called is each for each in _COPYING)
+        return (is_builtin and _found(self._operators.overloads, called) is not None) or any(
+            called is each for each in _COPYING
+        )
 
     def _called(self, called: Any) -> Any:
         if self.journal.is_rolling:
-            self.rolling.check_once(called, not self.recursive or getattr(called, _UNCONVERTED, False))
+            self._operators.loops.rolling.check_once(
+                called, not self._operators.recursive or getattr(called, _UNCONVERTED, False)
+            )
         if self.journal.is_open:
             check_not_advanced(called, self.journal.repeats)
-            return self.opaque.reporting(called, self._converted(called))
-        return self._converted(called)
+            return self._operators.opaque.reporting(called, self.converted(called))
+        return self.converted(called)
 
-    def _converted(self, called: Any) -> Any:
+    def converted(self, called: Any) -> Any:
         kind = type(called)
         if kind is types.FunctionType:
-            return self.overloads.get(called) or self._function(called)
+            return self._operators.overloads.get(called) or self._function(called)
         if kind is types.MethodType:
             return self._method(called)
         if kind is types.BuiltinFunctionType or kind is type:
             if is_mutating_method(called):
                 if self.journal.is_interested:
                     self.journal.touch(ContentsPlace(called.__self__))
-                return self.aliased.around(called.__self__, self._builtin(called))
+                return self._operators.aliased.around(called.__self__, self._builtin(called))
             return self._builtin(called)
         if kind is functools.partial:
             return functools.partial(
@@ -149,11 +120,11 @@ class Calls(InTrace):
                 **called.keywords,
             )
         if kind is CACHE:
-            return self.wrappers.cached(called)
+            return self._operators.wrappers.cached(called)
         if kind in (types.MethodDescriptorType, types.WrapperDescriptorType):
-            return self.writes.unbound(called)
+            return self._operators.writes.unbound(called)
         if kind is types.MethodWrapperType:
-            return self.writes.special(called)
+            return self._operators.writes.special(called)
         if issubclass(kind, type):  # of the object itself nothing is asked: a proxy would answer for another
             return self._builtin(called)
         return self._object(called)
@@ -170,7 +141,7 @@ class Calls(InTrace):
     def convert_function(self, function: Any) -> Any:
         """A function handed to library code, converted if it is the user's; anything else as it is."""
         if type(function) in (types.FunctionType, types.MethodType):
-            return self.recursion.of(function, self._called(function))
+            return self._operators.recursion.of(function, self._called(function))
         if type(function) is functools.partial:
             return self._called(function)
         return self._builtin(function) if type(function) is types.BuiltinFunctionType else function
@@ -180,32 +151,38 @@ class Calls(InTrace):
             return function
         known = TABLE.of(function)
         stops = bool(current().catches)
-        if known.convert and self.recursive and (converted := self.converter.known(function, stops)) is not None:
+        if (
+            known.convert
+            and self._operators.recursive
+            and (converted := self._operators.converter.known(function, stops)) is not None
+        ):
             return converted
-        if self.converter.is_converted(function):
+        if self._operators.converter.is_converted(function):
             return function
         if is_internal(function.__code__.co_filename):
             if function is set_loop_options:
-                self.misplaced_loop_options()
+                self._operators.loops.misplaced_loop_options()
             is_conversion = "__wrapped__" in function.__dict__  # what `convert` returned
             return function if is_conversion else self.with_converted_functions(function)
         if not known.convert:
             if has_twin(function):
-                return self.overloads[function]
+                return self._operators.overloads[function]
             made = (
-                self.wrappers.dispatched(function)
-                or self.wrappers.managing(function)
-                or self.logs.deferred(function)
-                or self.bars.instead_of(function)
-                or self.library.instead_of(function)
+                self._operators.wrappers.dispatched(function)
+                or self._operators.wrappers.managing(function)
+                or self._operators.logs.deferred(function)
+                or self._operators.bars.instead_of(function)
+                or self._operators.library.instead_of(function)
             )
             if made or not known.calls:
                 return made or function
-            return self.with_converted_functions(self.transformed.around(function) if self.recursive else function)
-        if not self.recursive:
+            return self.with_converted_functions(
+                self._operators.transformed.around(function) if self._operators.recursive else function
+            )
+        if not self._operators.recursive:
             return function
         try:
-            return self.converter.convert(function, stops)
+            return self._operators.converter.convert(function, stops)
         except ConversionError:
             if _has_source(function):
                 raise
@@ -214,28 +191,28 @@ class Calls(InTrace):
     def _method(self, method: types.MethodType) -> Any:
         function = method.__func__
         if type(function) is CACHE:
-            return types.MethodType(self.wrappers.cached(function), method.__self__)
-        if self.bounds is not None and (checked := self.bounds.method(method)) is not None:
+            return types.MethodType(self._operators.wrappers.cached(function), method.__self__)
+        if self._operators.bounds is not None and (checked := self._operators.bounds.method(method)) is not None:
             return checked
         if not isinstance(function, types.FunctionType):
             return self._method_of_object(method)
         if has_contents(method.__self__):
             return self._list_method(method)
         if type(method.__self__) is collections.Counter:
-            return self.keys.counter_method(method) or method
-        if (bar := self.bars.instead_of(method)) is not None:
+            return self._operators.keys.counter_method(method) or method
+        if (bar := self._operators.bars.instead_of(method)) is not None:
             return bar
         converted = self._function(function)
         if converted is function:
-            return self.logs.deferred(method) or method
+            return self._operators.logs.deferred(method) or method
         return types.MethodType(converted, method.__self__)
 
     def _method_of_object(self, method: types.MethodType) -> Any:
         """A method that is no plain function, such as one under `jax.jit`."""
         function: Any = method.__func__
-        if not self.recursive or not is_library(type(function)) or getattr(function, _UNCONVERTED, False):
+        if not self._operators.recursive or not is_library(type(function)) or getattr(function, _UNCONVERTED, False):
             return method
-        made = self.transformed.of(function)
+        made = self._operators.transformed.of(function)
         return method if made is function else types.MethodType(made, method.__self__)
 
     def _list_method(self, method: types.MethodType) -> Any:
@@ -244,38 +221,38 @@ class Calls(InTrace):
             if not self.journal.is_open:
                 owner.forget_peak()
             self.journal.touch(ContentsPlace(owner))
-            return self.aliased.around(owner, method)
+            return self._operators.aliased.around(owner, method)
         return method
 
     def _builtin(self, called: Any) -> Any:
-        if (overload := _found(self.overloads, called)) is not None:
+        if (overload := _found(self._operators.overloads, called)) is not None:
             return overload
         if isinstance(called, type):
             return self._class(called)
-        if isinstance(called.__self__, dict) and (method := self.keys.dict_method(called)) is not None:
+        if isinstance(called.__self__, dict) and (method := self._operators.keys.dict_method(called)) is not None:
             return method
-        if isinstance(called.__self__, dict) and (method := self.absences.method(called)) is not None:
+        if isinstance(called.__self__, dict) and (method := self._operators.absences.method(called)) is not None:
             return method
         if type(called.__self__) is set and not self.backend.is_eager():
-            return self.keys.set_method(called)
+            return self._operators.keys.set_method(called)
         if (
             called.__name__ in ("index", "count")
             and type(called.__self__) in (list, tuple)
             and not self.backend.is_eager()
         ):
-            return getattr(TracedList(called.__self__, self), called.__name__)
+            return getattr(TracedList(called.__self__, self._operators), called.__name__)
         if called.__name__ == "sort" and type(called.__self__) is list and not self.backend.is_eager():
             return functools.partial(self._sort, called.__self__)
         if called.__name__ == "get" and isinstance(called.__self__, dict) and not self.backend.is_eager():
-            return functools.partial(self.get_of_dict, called.__self__)
+            return functools.partial(self._operators.lookups.get_of_dict, called.__self__)
         if called.__name__ == "join" and type(called.__self__) is str and not self.backend.is_eager():
-            return functools.partial(self.joined, called)
+            return functools.partial(self._operators.builtins.joined, called)
         if called.__name__ in ("insert", "pop") and type(called.__self__) is list:
-            return self.writes.at_any_index(called)
+            return self._operators.writes.at_any_index(called)
         return called
 
     def _sort(self, items: list[Any], *, key: Any = None, reverse: bool = False) -> None:
-        found = self.orderings.ordered(tuple(items), key, reverse)
+        found = self._operators.orderings.ordered(tuple(items), key, reverse)
         if found is None:
             items.sort(key=key and self.call(key), reverse=reverse)
         else:
@@ -283,7 +260,7 @@ class Calls(InTrace):
 
     def _class(self, cls: type) -> Any:
         """A user's class, called so that its ``__init__`` is converted; others as they are, but for tqdm's."""
-        if (bar := self.bars.instead_of(cls)) is not None:
+        if (bar := self._operators.bars.instead_of(cls)) is not None:
             return bar
         if dataclasses.is_dataclass(cls) and not hasattr(cls, "__post_init__"):
             fields = _lists_by_default(cls)
@@ -292,7 +269,7 @@ class Calls(InTrace):
         new: Any = cls.__new__
         own_construction: tuple[Any, Any] = (type(cls).__call__, new)
         plain = own_construction == (type.__call__, object.__new__) and isinstance(init, types.FunctionType)
-        if not self.recursive or not plain or is_library(cls) or is_library(init):
+        if not self._operators.recursive or not plain or is_library(cls) or is_library(init):
             return cls
         if not _has_source(init):
             is_made_of_fields = dataclasses.is_dataclass(cls) and cls.__dictoffset__ != 0
@@ -307,7 +284,7 @@ class Calls(InTrace):
                 raise TypeError(f"__init__() should return None, not {type(result).__name__!r}")
             return instance
 
-        return construct if converted is not init or self.converter.is_converted(init) else cls
+        return construct if converted is not init or self._operators.converter.is_converted(init) else cls
 
     def _of_fields(self, cls: type, init: Any, /, *args: Any, **kwargs: Any) -> Any:
         """An object of a dataclass with a ``__post_init__``, which is converted; the ``__init__`` that calls it has no source."""
@@ -333,26 +310,26 @@ class Calls(InTrace):
         for name in fields:
             value = getattr(made, name)
             if type(value) is list and id(value) not in given:
-                object.__setattr__(made, name, self.new_list(value))
+                object.__setattr__(made, name, self._operators.lists.new_list(value))
         return made
 
     def _object(self, called: Any) -> Any:
         kind = type(called)
         if is_library(kind):
-            if (overload := _found(self.overloads, called)) is not None:
+            if (overload := _found(self._operators.overloads, called)) is not None:
                 return overload
             if not callable(called):
                 return called
-            is_kept = not self.recursive or getattr(called, _UNCONVERTED, False)
-            made = self.with_converted_functions(called if is_kept else self.transformed.around(called))
+            is_kept = not self._operators.recursive or getattr(called, _UNCONVERTED, False)
+            made = self.with_converted_functions(called if is_kept else self._operators.transformed.around(called))
             return _inlined_if_it_changes_arguments(called, made) if hasattr(kind, "python_function") else made
         method = class_attribute(kind, "__call__")
         if type(method) is types.FunctionType:
             converted = self._function(method)
             if converted is not method:
                 return types.MethodType(converted, called)
-        elif self.recursive and hasattr(type(method), "__get__") and is_library(type(method)):
-            made = self.transformed.of(method)  # `__call__` under `jax.jit`, say
+        elif self._operators.recursive and hasattr(type(method), "__get__") and is_library(type(method)):
+            made = self._operators.transformed.of(method)  # `__call__` under `jax.jit`, say
             return called if made is method else made.__get__(called, kind)
         return called
 
@@ -448,12 +425,10 @@ def _found(overloads: Mapping[Any, Callable[..., Any]], called: Any) -> Callable
 
 def is_plain(called: Any) -> bool:
     """Whether a call of this object needs no operator, whatever its arguments."""
+    if isinstance(called, type | types.BuiltinFunctionType) and called.__module__ == "builtins":
+        return called not in OVERLOADED
     if has_twin(called) or getattr(called, "__module__", None) == "_operator":
         return False
-    if isinstance(called, type) and called.__module__ == "builtins":
-        return called not in OVERLOADED
-    if isinstance(called, types.BuiltinFunctionType) and called.__module__ == "builtins":
-        return called not in OVERLOADED
     module = getattr(called, "__module__", None) or getattr(type(called), "__module__", "")
     if not isinstance(module, str):
         return False

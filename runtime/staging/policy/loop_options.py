@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -59,32 +59,33 @@ def set_loop_options(
 
 @dataclass(frozen=True)
 class LoopOptions:
-    """One loop's options, checked. See `set_loop_options`."""
+    """One loop's options, checked. See `set_loop_options`.
+
+    Attributes:
+      bound: the greatest number of iterations, where it is known now; has_traced_bound: whether it is traced.
+      is_one_loop: whether it is to be one staged loop, even where Python could run it.
+      step: how many iterations a staged loop takes at once.
+    """
 
     maximum_iterations: Any = None
     checkpoints: int | None = None
     unroll: bool | int | None = None
     has_invariants: bool = False
     maximum_length: int | None = None
+    bound: int | None = field(init=False)
+    has_traced_bound: bool = field(init=False)
+    is_one_loop: bool = field(init=False)
+    step: int = field(init=False)
 
-    @property
-    def bound(self) -> int | None:
-        """The greatest number of iterations, where it is known now."""
-        return self.maximum_iterations if isinstance(self.maximum_iterations, int) else None
-
-    @property
-    def has_traced_bound(self) -> bool:
-        return self.maximum_iterations is not None and self.bound is None
-
-    @property
-    def is_one_loop(self) -> bool:
-        """Whether it is to be one staged loop, even where Python could run it."""
-        return self.unroll is not None and self.unroll is not True
-
-    @property
-    def step(self) -> int:
-        """How many iterations a staged loop takes at once."""
-        return 1 if self.unroll is None or isinstance(self.unroll, bool) else self.unroll
+    def __post_init__(self) -> None:
+        bound = self.maximum_iterations if isinstance(self.maximum_iterations, int) else None
+        is_counted = self.unroll is not None and not isinstance(self.unroll, bool)
+        vars(self).update(
+            bound=bound,
+            has_traced_bound=self.maximum_iterations is not None and bound is None,
+            is_one_loop=self.unroll is not None and self.unroll is not True,
+            step=self.unroll if is_counted else 1,
+        )
 
 
 NO_OPTIONS = LoopOptions()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend
@@ -215,7 +216,8 @@ class Conditionals(InTrace):
 
     def truth(self, value: Any) -> Any:
         """``bool(value)``, traced if the value is."""
-        value = self.asked(value)
+        if not issubclass(type(value), jax.core.Tracer):  # which is asked nothing
+            value = self.asked(value)
         return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
 
     def bound(self, read: Thunk, is_free: bool = False) -> Any:

@@ -12,9 +12,9 @@ from autograph.backends.base import Backend, NotRollable
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.iterables import StagedItems, StagedIterable, StagedRange, as_staged, to_be_staged
 from autograph.runtime.effects.raising import attempting
-from autograph.runtime.effects.staged_raises import ABSENCES, Raising, may_be_bound
+from autograph.runtime.effects.staged_raises import ABSENCES, may_be_bound
 from autograph.runtime.heap.copies import Copies, Watch
-from autograph.runtime.heap.in_trace import InTrace
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.list_room import GrowthUnknown, OutOfRoom
 from autograph.runtime.layouts.statement_variables import Slot, Snapshot, find_variables
 from autograph.runtime.staging.access.absences import Absences
@@ -22,35 +22,55 @@ from autograph.runtime.staging.policy import loop_options as options_of_loops
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions, make_options, set_loop_options
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.closure_cells import cell_values, leaves_reached
+from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
 from autograph.runtime.staging.statements.iteration import Iteration, refuse_resuming
 from autograph.runtime.staging.statements.loop_carry import LoopTrace
 from autograph.runtime.staging.statements.loop_state import CarryChanges, ForLoop, Thunk, WhileLoop, peeling
 from autograph.runtime.staging.statements.progress import Progress, is_in_program, staged_progress
-from autograph.runtime.staging.statements.rolling import Rolling, Trial, is_used_up, tells, why
+from autograph.runtime.staging.statements.rolling import PythonOnly, Rolling, Trial, is_used_up, tells, why
 from autograph.runtime.tracing.recording import effects_recorded
 
 
 class Loops(InTrace):
-    """The operators for loops. Needs ``backend``, ``marks`` and ``staged_if`` from the object it is mixed into.
+    """The operators for loops.
+
+    Args:
+      checks: the operators.
+      call, asked, refuse_pending: of other operators.
+      loop_of: what stages a loop over a dataset; None for anything else.
+      python_only: as `Rolling` takes it.
 
     Attributes:
-      loop_of: what stages a loop over a dataset; None for anything else.
+      rolling: makes one staged loop of one that Python could run.
+      generators: the operators for generator functions, which loops run.
     """
 
-    backend: Backend
-    raising: Raising
-    opaque: OpaqueCalls
-    iteration: Iteration
-    rolling: Rolling
-    absences: Absences
-    generators: Generators
-    staged_if: Callable[..., Any]
-    truth: Callable[[Any], Any]
-    call: Callable[[Any], Any]
-    loop_of: Callable[[Any], Callable[..., None] | None]
-    refuse_pending: Callable[[Any], None]
-    asked: Callable[[Any], Any]
+    def __init__(
+        self,
+        backend: Backend,
+        trace: Callable[[], Trace],
+        checks: Any,
+        conditionals: Conditionals,
+        opaque: OpaqueCalls,
+        absences: Absences,
+        call: Callable[[Any], Any],
+        asked: Callable[[Any], Any],
+        refuse_pending: Callable[[Any], None],
+        loop_of: Callable[[Any], Callable[..., None] | None],
+        python_only: PythonOnly,
+    ) -> None:
+        super().__init__(trace)
+        self.backend = backend
+        self.raising = conditionals.raising
+        self.generators = Generators(backend, trace, call, conditionals.not_, self.for_stmt)
+        self.rolling = Rolling(
+            *(backend, trace, opaque, python_only, conditionals.truth, self.for_loop, self.may_become_traced)
+        )
+        self._iteration = Iteration(backend, trace, call)
+        self._checks, self._opaque, self._absences = checks, opaque, absences
+        self._staged_if, self._truth = conditionals.staged_if, conditionals.truth
+        self._asked, self._refuse_pending, self._loop_of = asked, refuse_pending, loop_of
 
     def loop_options(self, *args: Any, **options: Any) -> LoopOptions:
         """What `set_loop_options`, called so, says."""
@@ -97,7 +117,7 @@ class Loops(InTrace):
                     return
                 body()
                 continue
-            truth = self.asked(truth)
+            truth = self._asked(truth)
             test_writes = writes or before is None or (cell_values(test), effects_recorded()) != before
             is_traced = self.backend.is_traced(truth)
             if is_traced and options.unroll is True:
@@ -107,7 +127,7 @@ class Loops(InTrace):
                     watch.warn(reason)
                 return
             if is_traced or surely:
-                truth = self.truth(truth) if is_traced else True
+                truth = self._truth(truth) if is_traced else True
                 self._staged_while(loop, done, test_writes, truth)
                 return
             if not tried:
@@ -162,7 +182,7 @@ class Loops(InTrace):
         """
         bar = None
         if isinstance(iterable, Progress):
-            bar = staged_progress(self, iterable)
+            bar = staged_progress(self._checks, iterable)
             iterable = iterable.iterable if is_in_program() else iter(iterable)
         endless = None if is_kept else self.generators.endless(iterable, test)
         iterable = iterable if endless is None else endless
@@ -177,16 +197,16 @@ class Loops(InTrace):
 
     def _run_for(self, iterable: Any, loop: ForLoop, python_only: str | None) -> None:
         options = loop.options
-        self.refuse_pending(iterable)
-        if (entries := self.absences.entries(iterable)) is not None:
+        self._refuse_pending(iterable)
+        if (entries := self._absences.entries(iterable)) is not None:
             self._for_entries(entries, loop)
             return
         if self.journal.is_rolling and is_used_up(iterable):
             raise NotRollable("it uses up an iterator")
         if options.unroll is not True and self.backend.is_tracing():
-            over_data = self.loop_of(iterable)
+            over_data = self._loop_of(iterable)
             if over_data is not None:
-                over_data(self, loop)
+                over_data(self._checks, loop)
                 return
         staged = None if options.unroll is True else self._as_staged(iterable, options)
         if staged is not None:
@@ -213,7 +233,7 @@ class Loops(InTrace):
             if refusal is not None:
                 copies.sizes[loop.code] = refusal
         with self.journal.copying(copies):
-            self._python_for(self.iteration.items(iterable, options), loop, reason)
+            self._python_for(self._iteration.items(iterable, options), loop, reason)
 
     def _as_one_loop(
         self, iterable: Any, loop: ForLoop, copies: Copies, python_only: str | None
@@ -255,7 +275,7 @@ class Loops(InTrace):
         for present, item in entries:
             go_on = present
             if loop.test is not None:
-                test = self.asked(loop.test())
+                test = self._asked(loop.test())
                 go_on = (
                     test
                     if present is True
@@ -268,7 +288,7 @@ class Loops(InTrace):
             if self.backend.is_traced(go_on):
                 variables = loop.variables()
                 body = functools.partial(_run, loop.body, item)
-                self.staged_if(go_on, body, None, variables, Snapshot(loop.functions, variables))
+                self._staged_if(go_on, body, None, variables, Snapshot(loop.functions, variables))
             elif go_on:
                 loop.body(item)
 
@@ -281,7 +301,7 @@ class Loops(InTrace):
             loop.body(item)
             if loop.test is None:
                 continue
-            go_on = self.asked(loop.test())
+            go_on = self._asked(loop.test())
             if self.backend.is_traced(go_on):
                 self._guarded_for(items, loop, watch)
                 break
@@ -298,9 +318,9 @@ class Loops(InTrace):
         for item in items:
             watch.step()
             variables = loop.variables()
-            self.staged_if(
+            self._staged_if(
                 loop.test(),
-                lambda item=item: _nothing(loop.body(item)),
+                functools.partial(_run, loop.body, item),
                 None,
                 variables,
                 Snapshot(loop.functions, variables),
@@ -336,17 +356,17 @@ class Loops(InTrace):
             variables.append(goes_on)
 
         def iteration(_: Any) -> None:
-            self.opaque.block(loop.body)()
+            self._opaque.block(loop.body)()
             if test_writes:
-                goes_on.set(self.truth(self.opaque.block(loop.test)()))
+                goes_on.set(self._truth(self._opaque.block(loop.test)()))
 
         items = loop.items(done)
         return LoopTrace(
             self.raising,
-            self,
+            self._checks,
             variables,
             functions,
-            goes_on.get if test_writes else lambda: self.truth(self.opaque.block(loop.test)()),
+            goes_on.get if test_writes else lambda: self._truth(self._opaque.block(loop.test)()),
             iteration,
             items,
             surely_runs=surely_runs and (items.length is None or isinstance(items.length, int)),
@@ -396,7 +416,7 @@ class Loops(InTrace):
 
         def run_all() -> None:
             loop.body()
-            truth = self.truth(loop.test())
+            truth = self._truth(loop.test())
             if truth is not False:
                 self._staged_while(dataclasses.replace(loop, may_peel=False), done + 1, test_writes, truth)
 
@@ -405,7 +425,7 @@ class Loops(InTrace):
             return
         functions = (loop.test, loop.body)
         variables = find_variables(loop.names, functions)
-        self.staged_if(truth, run_all, None, variables, Snapshot(functions, variables), loop.result)
+        self._staged_if(truth, run_all, None, variables, Snapshot(functions, variables), loop.result)
 
     def staged_for(self, staged: StagedIterable, loop: ForLoop) -> None:
         """Stage a loop over what is known to stage."""
@@ -434,7 +454,7 @@ class Loops(InTrace):
                 self._peeled_for(dataclasses.replace(staged, surely=True), loop)
 
             snapshot = Snapshot(loop.functions, variables)
-            self.staged_if(staged.length > 0, run_all, None, variables, snapshot, loop.result)
+            self._staged_if(staged.length > 0, run_all, None, variables, snapshot, loop.result)
             return
         loop.body(staged.first())
         rest, loop = staged.rest(), dataclasses.replace(loop, may_peel=False)
@@ -448,7 +468,7 @@ class Loops(InTrace):
             self.staged_for(rest, loop)
 
         variables = loop.variables()
-        self.staged_if(go_on, run_rest, None, variables, Snapshot(loop.functions, variables), loop.result)
+        self._staged_if(go_on, run_rest, None, variables, Snapshot(loop.functions, variables), loop.result)
 
     def _tried_for(self, iterable: range | StagedRange, loop: ForLoop, python_only: str | None) -> Trial:
         """Stage a loop over a Python range if a traced test ends it, or if it is large."""
@@ -472,11 +492,11 @@ class Loops(InTrace):
             staged = staged.reporting(loop.report)
         return LoopTrace(
             self.raising,
-            self,
+            self._checks,
             loop.variables(),
             loop.functions,
-            None if test is None else (lambda: self.truth(test())),
-            lambda item: _nothing(self.opaque.block(loop.body)(item)),
+            None if test is None else (lambda: self._truth(test())),
+            lambda item: _nothing(self._opaque.block(loop.body)(item)),
             staged,
             surely_runs=isinstance(staged.length, int) and (test is None or not self.backend.is_traced(test())),
             result_name=loop.result,
