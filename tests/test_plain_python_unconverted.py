@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import math
 import sys
@@ -97,6 +98,35 @@ def shows(n):
 def test_plain_values_run_the_code_as_it_is_written(f, args):
     result, is_rewritten = run(f, *args)
     assert result == f(*args) and not is_rewritten
+
+
+def ring(first):
+    """A list that holds itself, at any depth."""
+    first.append([first, [first, first]])
+    return first
+
+
+@pytest.mark.parametrize("rows", [[[1, 2]] * 3000, [[1, 2], [1, 2]] + [[3]] * 9, ring([1]), [ring([1]), ring([2])]])
+def test_values_that_occur_more_than_once_are_looked_at_once(rows):
+    assert run(len, rows) == (len(rows), False)
+    assert run(lambda rows: len(rows), rows) == (len(rows), False)
+
+
+@pytest.mark.parametrize("last", [jnp.ones(2), [jnp.ones(2)]])
+def test_an_array_is_found_behind_values_that_occur_more_than_once(last):
+    for rows in ([[1, 2]] * 5 + [[last]], ring([last]), [[1, 2], [[[last]]], [1, 2]]):
+        assert run(lambda rows: len(rows), rows)[1]
+
+
+def test_no_value_is_asked_for_its_id(monkeypatch):
+    asked, ask = [], id
+    rows = [[k, [k]] for k in range(100)]
+    converted = ag.convert(lambda rows: len(rows))
+    converted(rows)
+    with monkeypatch.context() as patched:  # each call is an event for audit hooks
+        patched.setattr(builtins, "id", lambda value: asked.append(value) or ask(value))
+        assert converted(rows) == 100
+    assert not any(row in asked for row in rows)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,10 @@ import itertools
 import operator
 import re
 import types
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
+
+from autograph.runtime.function.methods import identity
 
 NUMBERS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 # Besides these, what holds nothing of the user's.
@@ -25,8 +27,8 @@ _TABLES = frozenset({dict, collections.OrderedDict, collections.Counter, collect
 # Of more the look at them would take longer than many a call.
 _MOST = 4096
 
-# Of instances of a class what they hold, in collections.
-Parts = Callable[[Sequence[Any]], Iterator[Collection[Any]]]
+# Of instances of a class what they hold, in collections, of which each is looked through at once.
+Parts = Callable[[Sequence[Any]], Iterator[Sequence[Collection[Any]]]]
 
 
 class OnlyPlain:
@@ -41,42 +43,46 @@ class OnlyPlain:
 
     def of(self, values: Sequence[Any]) -> bool:
         """Look through all, one generation after the other: what the values hold, what that holds …"""
-        generation: Iterable[Any] = values
+        generation = values
         seen: set[int] = set()
         left = _MOST
         while True:
-            kinds = set(map(type, generation)) - NUMBERS - _LEAVES
-            if not kinds:
+            kinds = set(map(type, generation))
+            remaining = kinds - NUMBERS - _LEAVES
+            if not remaining:
                 return True
             following: list[Any] = []
-            for kind in kinds:
-                found = {id(each): each for each in generation if type(each) is kind}
-                for known in seen & found.keys():
-                    del found[known]
-                seen.update(found)
-                for part in self._held(kind, list(found.values())):
-                    if part is None:
+            for kind in remaining:
+                members = generation if len(kinds) == 1 else [each for each in generation if type(each) is kind]
+                found = set(map(identity, members))
+                if len(found) < len(members) or not found.isdisjoint(seen):
+                    members = [
+                        each for key, each in {identity(each): each for each in members}.items() if key not in seen
+                    ]
+                seen |= found
+                for parts in self._held(kind, members):
+                    if parts is None:
                         return False
-                    left -= len(part)
+                    left -= sum(map(len, parts))
                     if left < 0:
                         return False
-                    if not NUMBERS.issuperset(map(type, part)):
-                        following.extend(part)
+                    if not NUMBERS.issuperset(map(type, itertools.chain.from_iterable(parts))):
+                        following.extend(itertools.chain.from_iterable(parts))
             generation = following
 
-    def _held(self, kind: type, members: Sequence[Any]) -> Iterator[Collection[Any] | None]:
-        """For each instance of a class what it holds, in collections; None where that is not known."""
+    def _held(self, kind: type, members: Sequence[Any]) -> Iterator[Sequence[Collection[Any]] | None]:
+        """What instances of a class hold, in collections; None where that is not known."""
         if kind in _ROWS:
-            yield from members
+            yield members
         elif kind in _TABLES:
-            yield from (each.values() for each in members)
-            yield from (each.keys() for each in members)
+            yield [each.values() for each in members]
+            yield [each.keys() for each in members]
             if kind is collections.defaultdict:
-                yield [each.default_factory for each in members]
+                yield [[each.default_factory for each in members]]
         elif issubclass(kind, type | types.FunctionType | types.BuiltinFunctionType):
             yield () if all(map(self._knows, members)) else None
         elif kind in _CALLABLES:
-            yield from map(_CALLABLES[kind], members)
+            yield list(map(_CALLABLES[kind], members))
         else:
             parts = self._parts_of(kind)
             yield from (None,) if parts is None else parts(members)
@@ -90,15 +96,15 @@ def parts_of_instances(kind: type) -> Parts:
     ]
     items = [each for each in _ITEMS if issubclass(kind, each)][:1]
 
-    def parts(members: Sequence[Any]) -> Iterator[Collection[Any]]:
+    def parts(members: Sequence[Any]) -> Iterator[Sequence[Collection[Any]]]:
         if has_attributes:
-            yield list(itertools.chain.from_iterable(map(dict.values, map(_ATTRIBUTES, members))))
+            yield list(map(dict.values, map(_ATTRIBUTES, members)))
         for slot in slots:
-            yield [_value(slot, each, kind) for each in members]
+            yield [[_value(slot, each, kind) for each in members]]
         for container in items:
-            yield list(itertools.chain.from_iterable(map(_ITEMS[container], members)))
+            yield [list(_ITEMS[container](each)) for each in members]
             if container is dict:
-                yield list(itertools.chain.from_iterable(map(dict.values, members)))
+                yield list(map(dict.values, members))
 
     return parts
 
