@@ -110,3 +110,102 @@ def test_handlers_take_it(program):
 def test_a_program_that_cannot_raise_takes_ranges_with_traced_steps():
     for bounds in BOUNDS:
         assert jax.jit(ag.convert(looped))(*bounds) == looped(*bounds)
+
+
+def sieve(n):
+    total = 0
+    for p in range(2, n):
+        if p * p >= n:
+            break
+        for m in range(p * p, n, p):
+            total += m
+    return total
+
+
+def down(n):
+    total = 0
+    for p in range(-1, -n, -2):
+        for m in range(10, n - 30, p):
+            total += m
+    return total
+
+
+def numbered(n):
+    total = 0
+    for k, _ in enumerate(range(n), 1):
+        for m in range(0, n, k):
+            total += m
+    return total
+
+
+@pytest.mark.parametrize("program", [sieve, down, numbered])
+def test_items_that_are_never_zero_are_steps_without_a_check(program):
+    compiled = ag.function(program)
+    for n in (0, 5, 30):
+        assert compiled(jnp.int32(n)) == program(n)
+    assert not may_raise(program)
+
+
+def through_zero(n):
+    total = 0
+    for p in range(-2, n):
+        for m in range(0, n, p):
+            total += m
+    return total
+
+
+def lowered(n):
+    total = 0
+    for p in range(1, n):
+        p -= 1
+        for m in range(0, n, p):
+            total += m
+    return total
+
+
+def from_zero(n):
+    total = 0
+    for p in range(n):
+        for m in range(0, n, p):
+            total += m
+    return total
+
+
+@pytest.mark.parametrize("program", [through_zero, lowered, from_zero])
+def test_items_that_may_be_zero_are_checked(program):
+    compiled = ag.function(program)
+    assert may_raise(program)
+    with pytest.raises(ValueError, match=ZERO):
+        program(3)
+    with pytest.raises(ValueError, match=ZERO):
+        compiled(jnp.int32(3))
+
+
+def may_raise(program):
+    """Whether a compiled program has results that say what it raises."""
+    return "result[1]" in ag.function(program).lower(jnp.int32(3)).as_text()
+
+
+def until_an_error(steps, n):
+    """The step of each iteration is checked in it; the first of zero ends the loop, and the counts of those before stay."""
+    total, k = 0, 0
+    try:
+        while k < n:
+            for i in range(0, 10, steps[k]):
+                total += i
+            k += 1
+    except ValueError:
+        total = -total
+    return total, k
+
+
+@pytest.mark.parametrize("steps", [[1, 2, 3, 4], [3, 0, 2, 1], [0, 1, 1, 1], [2, 2, 2, 0]])
+def test_the_first_error_ends_a_loop(steps):
+    expected = until_an_error(steps, 4)
+    assert jax.tree.map(int, ag.function(until_an_error)(jnp.array(steps), jnp.int32(4))) == expected
+
+
+def test_each_lane_of_a_loop_ends_with_its_first_error():
+    steps = [[1, 2, 3, 4], [3, 0, 2, 1], [0, 1, 1, 1], [2, 2, 2, 0]]
+    total, k = jax.vmap(ag.convert(until_an_error), in_axes=(0, None))(jnp.array(steps), 4)
+    assert list(zip(total.tolist(), k.tolist(), strict=True)) == [until_an_error(each, 4) for each in steps]

@@ -130,7 +130,10 @@ class _Lifted:
         start = [*(ref[...] for ref in touched.refs), *clear.values()]
         self.spec = dataclasses.replace(
             spec,
-            body=Traced(self._pure(spec.body, self._end), (*spec.body.leaves, *self.places.values(), *noted)),
+            body=Traced(
+                self._pure(spec.body, self._end, is_clear=spec.test is not None),
+                (*spec.body.leaves, *self.places.values(), *noted),
+            ),
             test=None if spec.test is None else self._test(spec.test),
             carry=[*spec.carry[: spec.inputs], *zip(start, self._types, strict=True), *spec.carry[spec.inputs :]],
             inputs=self.last,
@@ -142,13 +145,18 @@ class _Lifted:
             ],
         )
 
-    def _pure(self, traced: Traced, finish: Callable[[list[Any], dict[int, Any], Errors], list[Any]]) -> Any:
-        """A program of the lifted loop; ``finish`` says its results, of those of the original and the state after it."""
+    def _pure(
+        self, traced: Traced, finish: Callable[[list[Any], dict[int, Any], Errors], list[Any]], is_clear: bool = False
+    ) -> Any:
+        """A program of the lifted loop; ``finish`` says its results, of those of the original and the state after it.
+
+        ``is_clear``: it does not run after an error, which the loop's test sees.
+        """
         head, count = self._of.inputs, len(self._touched.refs)
 
         def run(*operands: Any) -> list[Any]:
             state = operands[head : self.last]
-            errors = Errors(self._touched.sites, state[count:])
+            errors = Errors(self._touched.sites, None if is_clear else state[count:])
             values = [*operands[:head], *operands[self.last :]]
             results, after = self._touched.run(traced.program, values, state[:count], errors)
             return finish(results, after, errors)

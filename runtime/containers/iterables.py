@@ -175,8 +175,10 @@ def make_range(*arguments: Any) -> StagedRange:
             raise TypeError(f"range needs integer scalars, got {argument.dtype}{list(argument.shape)}")
     start, stop, step = (0, *arguments, 1) if len(arguments) == 1 else (*arguments, 1)[:3]
     if isinstance(step, jax.core.Tracer):
-        if not is_known_step and LANGUAGE.operators.can_raise_later(ValueError):
-            LANGUAGE.operators.raise_unless(step != 0, _no_step(), is_check=True)
+        operators = LANGUAGE.operators
+        may_be_zero = not is_known_step and not operators.facts.is_not_zero(step)
+        if may_be_zero and operators.can_raise_later(ValueError):
+            operators.raise_unless(step != 0, _no_step(), is_check=True)
     elif step.__index__() == 0:
         raise _no_step()
     return StagedRange(start, stop, step, limit)
@@ -266,8 +268,16 @@ def _staged_range(iterable: StagedRange, backend: Backend, force: bool) -> Stage
         start, stop, step = bounds
         length = _traced_length(start, stop, step)
     return StagedIterable(
-        length, (), lambda index, slices: _arithmetic(start, index, step), limit=iterable.limit, stride=step
+        length, (), lambda index, slices: _item(start, index, step), limit=iterable.limit, stride=step
     )
+
+
+def _item(start: Any, index: Any, step: Any) -> Any:
+    """The item of an iteration."""
+    item = _arithmetic(start, index, step)
+    if isinstance(start, int) and isinstance(step, int) and start * step > 0:  # each leads further from zero
+        LANGUAGE.operators.facts.note_not_zero(item)
+    return item
 
 
 def _arithmetic(start: Any, index: Any, step: Any) -> Any:
@@ -299,7 +309,7 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
         return StagedIterable(
             inner.length,
             inner.arrays,
-            lambda index, slices: (_arithmetic(iterable.start, index, 1), inner.item(index, slices)),
+            lambda index, slices: (_item(iterable.start, index, 1), inner.item(index, slices)),
             limit=inner.limit,
             extent=inner.extent,
         )

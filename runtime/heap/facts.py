@@ -1,4 +1,4 @@
-"""`TestFacts`: what the results of traced tests imply about which values are None."""
+"""`TracedFacts`: what is known of traced values besides their types."""
 
 from __future__ import annotations
 
@@ -11,27 +11,48 @@ import jax
 Facts = tuple[tuple[Any, bool], ...]
 
 
-class TestFacts:
-    """What the truth, and the falsehood, of traced tests say about what is None.
+class TracedFacts:
+    """What the truth, and the falsehood, of traced tests say about what is None; and which traced integers are never zero.
 
-    A fact is the ``present`` of an `Optional`, by identity, and whether it is true.
+    A fact about None is the ``present`` of an `Optional`, by identity, and whether it is true.
     """
 
-    __test__ = False
-
     def __init__(self) -> None:
-        self._facts: dict[int, tuple[weakref.ref[Any], Facts, Facts]] = {}
+        self._of_tests = _Noted()
+        self._not_zero = _Noted()
 
     def note(self, test: Any, if_true: Facts, if_false: Facts) -> None:
         """Record what follows from a test. What is no traced array is left alone."""
-        if isinstance(test, jax.core.Tracer) and (if_true or if_false):
-            reference = weakref.ref(test, functools.partial(self._forget, id(test)))
-            self._facts[id(test)] = (reference, if_true, if_false)
-
-    def _forget(self, key: int, _: Any) -> None:
-        self._facts.pop(key, None)
+        if if_true or if_false:
+            self._of_tests.note(test, (if_true, if_false))
 
     def of(self, test: Any) -> tuple[Facts, Facts]:
         """What follows where the test is true, and where it is false."""
-        entry = self._facts.get(id(test))
-        return ((), ()) if entry is None or entry[0]() is not test else entry[1:]
+        found: tuple[Facts, Facts] = self._of_tests.of(test, ((), ()))
+        return found
+
+    def note_not_zero(self, number: Any) -> None:
+        """Record that a traced integer is never zero."""
+        self._not_zero.note(number, True)
+
+    def is_not_zero(self, number: Any) -> bool:
+        """Whether this is recorded of a traced integer."""
+        return self._not_zero.of(number, False) is True
+
+
+class _Noted:
+    """What was noted of traced arrays, by identity, as long as there are these."""
+
+    def __init__(self) -> None:
+        self._noted: dict[int, tuple[weakref.ref[Any], Any]] = {}
+
+    def note(self, array: Any, noted: Any) -> None:
+        if isinstance(array, jax.core.Tracer):
+            self._noted[id(array)] = weakref.ref(array, functools.partial(self._forget, id(array))), noted
+
+    def _forget(self, key: int, _: Any) -> None:
+        self._noted.pop(key, None)
+
+    def of(self, array: Any, otherwise: Any) -> Any:
+        entry = self._noted.get(id(array))
+        return otherwise if entry is None or entry[0]() is not array else entry[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from autograph.runtime.heap.facts import TestFacts
+from autograph.runtime.heap.facts import TracedFacts
 from autograph.runtime.heap.identities import Identities
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.layouts.statement_variables import Marks
@@ -21,7 +21,7 @@ class Trace(Protocol):
     def identities(self) -> Identities: ...
 
     @property
-    def facts(self) -> TestFacts: ...
+    def facts(self) -> TracedFacts: ...
 
     @property
     def call_graph(self) -> Any: ...
@@ -42,7 +42,7 @@ class InTrace:
       journal: the writes of the blocks that are being traced.
       identities: which containers may alias.
       marks: which values are placeholders.
-      facts: what traced tests say about what is None.
+      facts: what is known of traced values besides their types.
       call_graph: which functions may call themselves.
       forms: those of the pieces of growing texts.
     """
@@ -69,7 +69,7 @@ class InTrace:
         return self.trace().marks
 
     @property
-    def facts(self) -> TestFacts:
+    def facts(self) -> TracedFacts:
         return self.trace().facts
 
     @property

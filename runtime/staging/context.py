@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograph.runtime.effects.growing_texts import TextForms
-from autograph.runtime.heap.facts import TestFacts
+from autograph.runtime.heap.facts import TracedFacts
 from autograph.runtime.heap.identities import Identities
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.layouts.statement_variables import Marks
@@ -29,7 +29,7 @@ class Context:
       journal: the writes of the blocks that are being traced.
       identities: which containers may alias.
       marks: which values are placeholders.
-      facts: what traced tests say about what is None.
+      facts: what is known of traced values besides their types.
       calls: the functions that are being traced and may call themselves.
       call_graph: which may.
       forms: those of the pieces of growing texts.
@@ -46,8 +46,8 @@ class Context:
         return identities
 
     @lazy
-    def facts(self) -> TestFacts:
-        return TestFacts()
+    def facts(self) -> TracedFacts:
+        return TracedFacts()
 
     @lazy
     def calls(self) -> CallsUnderWay:
