@@ -7,6 +7,7 @@ import pytest
 
 import autograph as ag
 from tests import staged
+from tests.long_loops import agree, is_one_loop
 
 
 def in_a_while_test(x):
@@ -190,3 +191,44 @@ def test_like_plain_python(function, x):
     assert ag.convert(function)(x) == expected
     for run in (staged.jitted(function), lambda x: staged.function(function)(jnp.float32(x))):
         jax.tree.map(np.testing.assert_allclose, run(x), expected)
+
+
+def test_a_long_loop_whose_test_binds_a_name():
+    """It is one loop, which evaluates the test in each iteration."""
+
+    def counted(x):
+        i = 0
+        while (i := i + 1) < 70:
+            x = x * 0.5 + i
+        return x, i
+
+    def drained(x):
+        items = list(range(100))
+        while (k := items.pop()) > 20:
+            x = x * 0.5 + k
+        return x, k, len(items)
+
+    def kept(x):
+        i, out = 0, []
+        while (i := i + 1) < 70:
+            out.append(x * i)
+        return out, i
+
+    def by_a_method(x):
+        class Countdown:
+            left = 70
+
+            def goes_on(self):
+                self.left -= 1
+                return self.left > 0
+
+        countdown = Countdown()
+        while countdown.goes_on():
+            x = x * 0.5 + countdown.left
+        return x, countdown.left
+
+    x = jnp.float32(1.5)
+    for function in (counted, drained, kept, by_a_method):
+        agree(function(x), ag.function(function)(x))
+    for function in (counted, by_a_method):
+        assert is_one_loop(function, x)

@@ -79,6 +79,10 @@ class LoopTrace:
       checks: the operators.
       functions: of the statement, which reach its variables.
       test, body: say whether to go on, and run an iteration on its item.
+      test_writes: whether the test of the user's loop writes, which ``body`` therefore evaluates.
+
+    Attributes:
+      test_writes: the same, as far as is known by now.
     """
 
     def __init__(
@@ -96,6 +100,7 @@ class LoopTrace:
         from_python: bool = False,
         code: Any = None,
         peeled_for: Sequence[str] | None = None,
+        test_writes: bool = False,
     ) -> None:
         self.raising = raising
         self.backend = backend = raising.backend
@@ -117,7 +122,7 @@ class LoopTrace:
         self.spec: LoopSpec | None = None
         self._given: list[Given] = []  # what the loop makes elements of lists, if it is emitted
         self._index_type: Any = backend.type_of(0)
-        self.test_writes = False  # as far as is known by now
+        self.test_writes = test_writes
         self._early_test: tuple[list[LeafType], list[Any], Traced] | None = None  # serves if the types are settled
 
     @property
@@ -238,7 +243,7 @@ class LoopTrace:
         """Trace the test alone, on the state as it starts; False if it may be plain Python's affair, or writes."""
         try:
             self.carry.begin()
-            traced, self.test_writes = self._trace_test()
+            traced = self._traced_test()
         except Exception:  # it needs its values as they are, or is an error that Python will raise
             return False
         starts = [
@@ -269,7 +274,8 @@ class LoopTrace:
         return self._traced_test()
 
     def _traced_test(self) -> Traced:
-        traced, self.test_writes = self._trace_test()
+        traced, writes = self._trace_test()
+        self.test_writes |= writes
         return traced
 
     def end_by(self, test: Callable[[], Any]) -> None:

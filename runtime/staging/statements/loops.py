@@ -375,13 +375,14 @@ class Loops(InTrace):
             from_python=from_python,
             code=loop.code,
             peeled_for=loop.names if loop.may_peel else None,
+            test_writes=test_writes,
         )
 
-    def _counted_while(self, loop: WhileLoop, iterations: int) -> LoopTrace:
+    def _counted_while(self, loop: WhileLoop, iterations: int, test_writes: bool) -> LoopTrace:
         """As `_while_loop`, of a loop that Python can run and that runs so many times."""
         options = dataclasses.replace(loop.options, maximum_iterations=iterations)
         counted = dataclasses.replace(loop, options=options)
-        trace = self._while_loop(counted, 0, False, True, surely_runs=True, from_python=True)
+        trace = self._while_loop(counted, 0, test_writes, True, surely_runs=True, from_python=True)
         trace.carry.test = None
         return trace
 
@@ -397,7 +398,7 @@ class Loops(InTrace):
         """As `_while_loop`, with its types settled. That the test writes may be found only now, in what it calls."""
         trace = self._while_loop(loop, done, test_writes, truth, surely_runs)
         trace.settle(may_peel)
-        if trace.test_writes:
+        if trace.test_writes and not test_writes:
             trace = self._while_loop(loop, done, True, truth, surely_runs)
             trace.settle(may_peel)
         return trace
@@ -481,7 +482,7 @@ class Loops(InTrace):
             trace.settle()
             return trace
 
-        def counted(iterations: int) -> LoopTrace:
+        def counted(iterations: int, _: bool) -> LoopTrace:
             return self.for_loop(staged.at_most(iterations), dataclasses.replace(loop, test=None), from_python=True)
 
         return self._on_trial(settled, loop, counted, python_only)
@@ -510,14 +511,14 @@ class Loops(InTrace):
         self,
         settled: Callable[[], LoopTrace],
         loop: ForLoop | WhileLoop,
-        again: Callable[[int], LoopTrace],
+        again: Callable[[int, bool], LoopTrace],
         python_only: str | None,
     ) -> Trial:
         """Stage a loop that Python may be able to run, if its test is traced or it is large.
 
         Args:
           settled: traces it.
-          again: begins to trace it as one that Python can run, and that runs so many times.
+          again: begins to trace it as one that Python can run, that runs so many times, and whose test writes, if it does.
         """
         trace = None
         with self.journal.on_trial() as undo:

@@ -148,14 +148,14 @@ class Rolling(InTrace):
         self,
         trace: LoopTrace | None,
         loop: ForLoop | WhileLoop,
-        again: Callable[[int], LoopTrace],
+        again: Callable[[int, bool], LoopTrace],
         python_only: str | None,
     ) -> Trial:
         """Run a loop whose test is of Python numbers as one staged loop, if it is large and that returns what Python returns.
 
         Args:
           trace: the loop as it was traced to learn that; None if nothing came of it.
-          again: begins to trace it as one that Python can run, and that runs so many times.
+          again: begins to trace it as one that Python can run, that runs so many times, and whose test writes, if it does.
 
         Raises:
           NotRollable: why it must run in Python.
@@ -165,14 +165,14 @@ class Rolling(InTrace):
         if trace is None:
             test = loop.test
             assert test is not None
-            trace = again(_MANY)
+            trace = again(_MANY, False)
             with self.journal.rolling(), attempting():
                 trace.settle(may_peel=True)
                 trace.end_by(lambda: self.truth(self.opaque.block(test)()))
             if not trace.test_is_static():
                 raise NotRollable("its test is traced")
-        if trace.test_writes:
-            raise NotRollable("its test writes")
+            if trace.test_writes:
+                raise NotRollable("its test writes")
         spec = trace.spec
         assert spec is not None
         iterations = self.backend.iterations(spec)
@@ -183,7 +183,7 @@ class Rolling(InTrace):
         copies = self.journal.copies.within(iterations)
         surely = iterations > UNROLLED_AT_MOST
         is_large = surely or copies.is_large(self.backend.operations(spec.body))
-        is_staged = is_large and self._emit_rolled(again(iterations), loop, copies, surely)
+        is_staged = is_large and self._emit_rolled(again(iterations, trace.test_writes), loop, copies, surely)
         return Trial(is_staged, iterations=iterations)
 
     def check_once(self, called: Any, is_unconverted: bool) -> None:
