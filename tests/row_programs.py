@@ -299,6 +299,46 @@ def groups_by_a_condition(n):
     return groups
 
 
+def groups_of_three(n):
+    groups = [[]]
+    for i in range(n):
+        if len(groups[-1]) > 2:
+            groups.append([])
+        groups[-1].append(i)
+    return groups
+
+
+def groups_closed_when_they_are_full(n):
+    groups = [[]]
+    for i in range(n * 2):
+        groups[-1].append(i)
+        if len(groups[-1]) > 2:
+            groups.append([])
+    return groups
+
+
+def groups_begun_with_an_item(n):
+    groups, lengths = [[]], []
+    for i in range(n):
+        if len(groups[-1]) == 2:
+            groups.append([i])
+        else:
+            groups[-1].append(i)
+        lengths.append(len(groups[-1]))
+    return groups, lengths
+
+
+def groups_of_an_array(xs):
+    groups, total = [[]], 0.0
+    for x in xs:
+        last = groups[-1]
+        if len(last) > 0 and last[-1] > x:
+            groups.append([])
+            total += x
+        groups[-1].append(x)
+    return groups, total
+
+
 def runs(n):
     runs = []
     cur = [0]
@@ -609,6 +649,9 @@ OF_N = [
     written_in_a_loop_under_the_name_that_was_appended,
     groups_of_a_buffer,
     groups_by_a_condition,
+    groups_of_three,
+    groups_closed_when_they_are_full,
+    groups_begun_with_an_item,
     runs,
     rows_extended,
     rows_inserted_into,
@@ -650,6 +693,7 @@ OF_N = [
     tuples_with_texts_and_none,
 ]
 OF_XS = [
+    groups_of_an_array,
     last_row_in_a_loop_that_python_runs,
     last_row_before_and_after_another,
     row_at_a_traced_index_from_the_end,

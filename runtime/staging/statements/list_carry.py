@@ -249,9 +249,7 @@ class ListCarry:
         """Have one bound for the lists that an iteration leaves in each other's places."""
         carried = {id(each.variable): each for each in self.carry.carried if each.is_input}
         ended = [
-            (variable, last)
-            for variable, last in zip(self.carry.variables, end.ends, strict=False)
-            if last and last.lists
+            (variable, last) for variable, last in zip(end.variables, end.ends, strict=True) if last and last.lists
         ]
         if not (ended or end.lists):
             return

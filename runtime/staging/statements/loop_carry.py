@@ -23,6 +23,7 @@ from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, Region
 from autograph.runtime.heap.reach import same
+from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.kinds import tags_in
 from autograph.runtime.layouts.sides import with_numbers
@@ -399,7 +400,8 @@ class LoopTrace:
                     end.reads.add(id(growing.place.owner))
                 else:
                     growing.after_iteration(operands[count], self.carry.where)
-            region.leave(variable.get() for variable in self.carry.variables)
+            self._note_unknown(end)
+            region.leave(variable.get() for variable in self.carry.variables if id(variable) not in end.unknown)
             flat = self._note_variables(end, region, iteration, starts, in_arrays)
             self._note_places(end, region)
             if iteration.has_containers:
@@ -407,8 +409,8 @@ class LoopTrace:
             end.rebound = self.carry.snapshot.rebound()
             self.journal.check_unreported()
             self.journal.forget(region)
-            self.carry.snapshot.restore()
             region.roll_back()
+            self.carry.snapshot.restore()
             self.settling.installed = {}  # nothing of the trace is held when it ends
             for slot, value in slots:
                 slot.set(value)
@@ -426,11 +428,21 @@ class LoopTrace:
             self.journal.loops.pop()
             self.settling.installed = {}
             end.given = self.journal.take_elements(region)
+            region.roll_back()
             self.carry.snapshot.restore()
             living = self.journal.close(region, (*self.carry.snapshot.functions, *self.carry.snapshot.reachable()))
         end.absences, end.made_unknown = region.absences, region.made_unknown
         end.discovered = [place for place in living if place.key in end.written]
         return end
+
+    def _note_unknown(self, end: BodyEnd) -> None:
+        """Note which lists only a run of the program would know after an iteration, each with the error for who reads it."""
+        for variable in self.carry.variables:
+            if isinstance(variable, ContentsPlace) and is_unknown(variable.owner):
+                try:
+                    variable.get()
+                except StagingError as error:
+                    end.unknown[id(variable)] = error
 
     def _note_variables(
         self,
@@ -442,7 +454,11 @@ class LoopTrace:
     ) -> list[Any]:
         """Note what an iteration leaves in each variable. Returns the leaves of all."""
         flat: list[Any] = []
-        for k, variable in enumerate(self.carry.variables):
+        end.variables = list(self.carry.variables)
+        for k, variable in enumerate(end.variables):
+            if id(variable) in end.unknown:
+                end.ends.append(None)
+                continue
             value = variable.get()
             lists: dict[Path, ListEnd] = {}
             if isinstance(variable, ContentsPlace) or not (value is UNBOUND or is_leaf(value)):
@@ -500,8 +516,8 @@ class LoopTrace:
             is_rebound = any(value is not old and not same(value, old) for value, old in pairs)
             wrote = is_rebound or bool(region.written()) or effects_recorded() != effects
             self.journal.forget(region)
-            self.carry.snapshot.restore()
             region.roll_back()
+            self.carry.snapshot.restore()
             self.settling.installed = {}
             return [truth]
 
@@ -509,6 +525,7 @@ class LoopTrace:
             traced = self.backend.trace(run, self.carry.operand_types())
             return traced, wrote
         finally:
+            region.roll_back()
             self.carry.snapshot.restore()
             self.journal.close(region)
 

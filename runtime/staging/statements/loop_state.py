@@ -268,9 +268,11 @@ class BodyAliasing:
 
 
 class BodyEnd:
-    """A traced body: its program and each variable's end, None where unbound.
+    """A traced body: its program and each variable's end, None where unbound or unknown.
 
     Attributes:
+      variables: what the loop carried, or may come to carry, in this trace.
+      unknown: by the identity of its variable, the error for who reads a list that only a run of the program would know.
       rebound: the cells that an iteration rebinds.
       absences: the classes, and names, of errors that the program may raise since something is absent, which an iteration may
         provide for the next.
@@ -281,7 +283,9 @@ class BodyEnd:
 
     def __init__(self) -> None:
         self.traced = Traced(None, ())
+        self.variables: list[Variable] = []
         self.ends: list[VariableEnd | None] = []
+        self.unknown: dict[int, StagingError] = {}
         self.operand_types: list[LeafType] = []
         self.operand_layouts: list[Layout] = []
         self.state_count = 0
