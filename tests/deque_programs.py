@@ -70,6 +70,17 @@ def moving_average(values):
     return means
 
 
+def newest_first(values):
+    """A window that is full drops its last element for one that comes in on the left."""
+    newest, seen = deque([0], maxlen=2), 0
+    for v in values:
+        seen += v in newest
+        newest.appendleft(v)
+        if v > 5:
+            newest.extendleft([v + 1, v + 2])
+    return newest, seen
+
+
 def last_above(values, limit):
     kept = deque(maxlen=4)
     for v in values:
@@ -117,6 +128,7 @@ PROGRAMS = [
     (topological_order_by_a_deque, (GRAPH,)),
     (two_ended_search, (GRAPH, int32s(0)[0])),
     (moving_average, (np.float32([1, 2, 6, 3, 0]),)),
+    (newest_first, (int32s(1, 1, 2, 1, 3),), (int32s(1, 2, 7, 9, 9),), (int32s(4),)),
     (last_above, (int32s(1, 5, 2, 7, 8, 9, 3, 6), int32s(4)[0]), (int32s(1, 5, 2, 7, 8, 9, 3, 6), int32s(7)[0])),
     (largest_in_each_window, (int32s(1, 3, -1, -3, 5, 3, 6, 7), int32s(3)[0])),
     (josephus, (int32s(7)[0], int32s(3)[0]), (int32s(1)[0], int32s(2)[0])),

@@ -418,7 +418,7 @@ class TracedList(SplicedList):
             self.stack()
         length = self._held.length
         place = jnp.clip(index + jnp.where(index < 0, length, 0), 0, length)
-        self.append(value)
+        TracedList.append(self, value)  # and not as a deque, which may drop another at once
         self.moves += 1
         self.padded = self._held.with_last_at(place, length)
 
