@@ -84,3 +84,51 @@ def test_math_functions_of_two_arguments():
     np.testing.assert_allclose(found, both(0.3, 2), rtol=1e-5)
     closeness = ag.function(lambda x: (math.isclose(x, 1.0), math.isclose(x, 1.0, abs_tol=0.2), math.gcd(12, 18)))
     assert [bool(part) for part in closeness(jnp.asarray(1.1))[:2]] == [False, True]
+
+
+def kept(x):
+    found = []
+    for v in x:
+        if v > 0:
+            found.append(v)
+    return found
+
+
+OF_LISTS = {
+    "mean": np.mean,
+    "minimum": np.min,
+    "product": np.prod,
+    "all": np.all,
+    "median": np.median,
+    "deviations": lambda v: (np.std(v), np.var(v, ddof=1)),
+    "sorted": lambda v: (np.sort(v), np.argsort(v)),
+    "elementwise": lambda v: np.sqrt(v) + np.square(v),
+    "two lists": lambda v: np.maximum(v, v[::-1]) - np.dot(v, v),
+    "by keyword": lambda v: np.cumsum(a=v),
+    "sizes": lambda v: (np.size(v), np.shape(v)),
+    "rows": lambda v: np.mean([[a, 2 * a] for a in v], axis=0),
+    "tables": lambda v: (
+        np.array([(a, (a + 1, 2)[0]) for a in v]),
+        np.concatenate([[[a, 1.0], [2, a]] for a in v[:1]]),
+    ),
+    "percentile": lambda v: np.percentile(v, 40),
+    "repeated": lambda v: np.tile(np.flip(v), 2),
+}
+
+
+@pytest.mark.parametrize("name", OF_LISTS)
+def test_lists_of_traced_length_are_arrays_of_as_many(name):
+    function = OF_LISTS[name]
+    compiled = ag.function(lambda x: function(kept(x)))
+    for x in ([0.25, -1.5, 3.0, 0.5, -2.0], [1.0, 2.0, 3.0, 4.0, 0.5]):
+        wanted, found = function(kept(np.array(x))), compiled(jnp.array(x))
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), found, wanted)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda v: np.add.reduce(v), lambda v: jnp.mean(v), lambda v: np.ones(5) * v, lambda v: np.mean([v, v])],
+)
+def test_no_padding_takes_part_in_what_does_not_know_the_length(function):
+    with pytest.raises(ag.StagingError):
+        ag.function(lambda x: function(kept(x)))(jnp.array([0.25, -1.5, 3.0, 0.5, -2.0]))

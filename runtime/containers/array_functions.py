@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
+from autograph.runtime.tracing.language import LANGUAGE
 
 # They call functions of the user's, or read and write files.
 _NOT_ARRAY_FUNCTIONS = frozenset(
@@ -39,6 +40,9 @@ def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
         traced = any(map(_has_tracer, args)) or (kwargs and any(map(_has_tracer, kwargs.values())))
         if not traced:
             return function(*args, **kwargs)
+        if any(map(is_traced_list, (*args, *kwargs.values()))):  # of which NumPy makes arrays
+            named = {name: _as_array(value) for name, value in kwargs.items()}
+            return LANGUAGE.operators.call(function)(*map(_as_array, args), **named)
         try:
             return twin(*args, **kwargs)
         except TypeError:  # of a list perhaps, of which NumPy makes an array
@@ -48,6 +52,11 @@ def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
             return twin(*arrays, **kwargs)
 
     return functools.update_wrapper(call, function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+
+
+def _as_array(value: Any) -> Any:
+    """The array of a list of traced length; anything else as it is."""
+    return LANGUAGE.operators.call(np.asarray)(value) if is_traced_list(value) else value
 
 
 def _has_tracer(value: Any) -> bool:

@@ -357,15 +357,29 @@ class Padded:
         """For each place of the buffers, whether there is an element."""
         return jnp.arange(self.capacity) < self.length
 
-    def stacked(self, beyond: Any = 0) -> Any:
-        """The elements, each an array, in one array, with ``beyond`` in the places beyond the length."""
-        if not self.kind.is_array:
+    def stacked(self, beyond: Any = 0, of_lists: bool = False) -> Any:
+        """The elements, each an array, in one array, with ``beyond`` in the places beyond the length.
+
+        ``of_lists``: they may be lists and tuples of such, which are arrays then, as to NumPy.
+        """
+        buffer = self.buffers[0] if self.kind.is_array else None
+        if of_lists and not self.kind.rows():
+            buffer = _as_one_array(self.kind.build(self.buffers))
+        if buffer is None:
             raise StagingError(
                 f"{user_location()}\n  The elements of this list, {self.kind}, are not single arrays.\n  Append each part to its own list."
             )
-        (buffer,) = self.buffers
         mask = jnp.reshape(self.filled(), (-1, *[1] * (buffer.ndim - 1)))
         return jnp.where(mask, buffer, jnp.asarray(beyond, buffer.dtype))
+
+
+def _as_one_array(columns: Any) -> Any:
+    """The array of elements that lists and tuples of columns stand for; None if there is none."""
+    if not isinstance(columns, list | tuple):
+        return columns if isinstance(columns, jax.Array) else None
+    parts = [_as_one_array(part) for part in columns]
+    shapes = {None if part is None else part.shape for part in parts}
+    return jnp.stack(parts, 1) if len(shapes) == 1 and None not in shapes else None
 
 
 def types_of(leaves: Sequence[Any], lead: int = 0) -> list[LeafType]:

@@ -225,12 +225,15 @@ class TracedList(SplicedList):
         return repr(self._held) if self._is_padded() else list.__repr__(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        self.note_read()
-        return np.asarray(self._held.stacked() if self._is_padded() else list(self), dtype)
+        return np.asarray(self._rows(), dtype)
 
     def __jax_array__(self) -> Any:
-        self.note_read()
-        return self._held.stacked() if self._is_padded() else jnp.asarray(list(self))
+        return jnp.asarray(self._rows())
+
+    def _rows(self) -> Any:
+        """The elements one after another; an array of them holds no padding."""
+        length = len(self)
+        return self._held.stacked()[:length] if self._is_padded() else list(self)
 
     def __reduce_ex__(self, _: Any) -> Any:
         return list, (list(self),)

@@ -219,21 +219,24 @@ class Lists(InTrace):
         }
         plain = {getattr(jnp, name): getattr(jnp, name) for name in padded}
         plain |= {getattr(np, name): array_overloads()[getattr(np, name)] for name in padded}
-        stacking = {function: self._stacking(plain[function], padded[function.__name__]) for function in plain}
+        stacking = {
+            function: self._stacking(plain[function], padded[function.__name__], function in _TAKING_LISTS)
+            for function in plain
+        }
         return (
             {collections.deque: self.new_deque}
             | stacking
             | {function: self._of_known_lengths(function) for function in _TREE_FUNCTIONS}
         )
 
-    def _stacking(self, plain: Callable[..., Any], padded: Callable[..., Any]) -> Callable[..., Any]:
+    def _stacking(self, plain: Callable[..., Any], padded: Callable[..., Any], of_lists: bool) -> Callable[..., Any]:
         def stack(arrays: Any, *args: Any, **kwargs: Any) -> Any:
             self.refuse_pending(arrays)
             if isinstance(arrays, KeyedList):
                 return plain(arrays.plain(), *args, **kwargs)  # raises
             if is_array_list(arrays):
                 held = arrays.contents()
-                rows = held.stacked()
+                rows = held.stacked(of_lists=of_lists)
                 if isinstance(held.length, int):
                     return padded(rows[: held.length], lambda values: values, *args, **kwargs)
                 return padded(rows, lambda values: PaddedArray.of(values, held.length), *args, **kwargs)
@@ -267,6 +270,8 @@ class Lists(InTrace):
         return made
 
 
+# What makes an array of the lists in a list too.
+_TAKING_LISTS = (jnp.array, jnp.asarray, np.array, np.asarray, np.stack, np.vstack, np.hstack, np.concatenate)
 Make = Callable[[Any], Any]  # the result for an array of all elements, one after another along the first axis
 
 
