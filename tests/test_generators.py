@@ -453,7 +453,7 @@ def test_a_generator_that_a_loop_has_left_is_not_resumed():
 
 def test_a_python_iterator_that_a_loop_with_a_traced_end_leaves_is_not_resumed():
     def f(x):
-        numbers = iter([1.0, 2.0, 3.0])
+        numbers = map(float, [1, 2, 3])
         for v in numbers:
             if v > x:
                 break

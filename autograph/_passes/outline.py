@@ -281,7 +281,7 @@ class _Outliner:
             loop_body = self._for_body(node, shared)
             arguments = [node.iter, load(loop_body.name), names_tuple(state)]
             tests = (load(part.name) for part in parts)
-            keywords = self._result(state) | self._options(node) | (self._kept(node) if flags else {})
+            keywords = self._result(state) | self._options(node) | self._kept(node, bool(flags))
             call = self.context.call("for_stmt", *arguments, *tests, **keywords)
         parts.append(loop_body)
         end = node.test if is_while else node.iter
@@ -328,11 +328,13 @@ class _Outliner:
             keywords["python_only"] = constant(reason)
         return keywords
 
-    def _kept(self, node: gast.AST) -> dict[str, gast.AST]:
-        """The keyword for a loop over what a later read may see, which may be a generator to be resumed."""
+    def _kept(self, node: gast.AST, may_be_left: bool) -> dict[str, gast.AST]:
+        """The keyword for a loop over what its body, or a later read, may see: it may be a generator to be resumed."""
         lasting = self.live.after[node] | self.scope.captured | self.scope.nonlocal_names | self.scope.global_names
-        is_kept = isinstance(node.iter, gast.Attribute | gast.Subscript)
-        is_kept = is_kept or (isinstance(node.iter, gast.Name) and node.iter.id in lasting)
+        if isinstance(node.iter, gast.Name):
+            is_kept = (may_be_left and node.iter.id in lasting) or _is_given_away(node.iter.id, node.body)
+        else:
+            is_kept = may_be_left and isinstance(node.iter, gast.Attribute | gast.Subscript)
         return {"is_kept": constant(True)} if is_kept else {}
 
     def _captured_outside(self, node: gast.AST) -> frozenset[str]:
@@ -429,3 +431,10 @@ def _why_kept(node: gast.AST) -> str:
     if contains([node], (gast.Yield, gast.YieldFrom)):
         return "yield"
     return "await" if suspends([node]) else "finally"
+
+
+def _is_given_away(name: str, statements: Sequence[gast.AST]) -> bool:
+    """Whether statements do more with a variable than read items or attributes of what it holds."""
+    parts = [part for statement in statements for part in gast.walk(statement)]
+    owners = {id(part.value) for part in parts if isinstance(part, gast.Subscript | gast.Attribute)}
+    return any(isinstance(part, gast.Name) and part.id == name and id(part) not in owners for part in parts)

@@ -197,9 +197,18 @@ class StagedItems(SequenceIterator):
     """Such an iterator over what stages."""
 
     def __init__(
-        self, parts: tuple[Any, ...], kind: str, start: Any = 0, advance: Callable[[Any], Any] | None = None
+        self,
+        parts: tuple[Any, ...],
+        kind: str,
+        start: Any = 0,
+        advance: Callable[[Any], Any] | None = None,
+        first: Any = 0,
     ) -> None:
-        super().__init__(kind, parts, advance, start)
+        super().__init__(kind, parts, advance, start, first)
+
+    @property
+    def is_open(self) -> bool:
+        return super().is_open and not (self.is_fresh and self.is_of_here())
 
     def use_up(self, may_be_left: bool) -> None:
         super().use_up(may_be_left)

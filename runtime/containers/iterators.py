@@ -78,7 +78,7 @@ class SequenceIterator(Iterated):
 
     Attributes:
       start: the first number of `enumerate`.
-      position: the index of the next item, which may be traced.
+      position: the index of the next item, which may be traced. That of `reversed` is known from when it is made.
       is_ended: whether it has raised `StopIteration`, which it does for ever then.
 
     Args:
@@ -122,6 +122,11 @@ class SequenceIterator(Iterated):
         """Whether `next` goes by the position."""
         return self._advance is not None and super().is_fresh
 
+    @property
+    def is_open(self) -> bool:
+        """Whether only the run knows which items are left here, so that each is to be taken by `next`."""
+        return self.has_position and not (self.is_known() and self.is_of_here())
+
     def is_known(self) -> bool:
         """Whether it is known, while tracing, how many items are left."""
         return type(self.position) is int and type(self.is_ended) is bool and type(self.size()) is int
@@ -141,7 +146,12 @@ class SequenceIterator(Iterated):
 
     def following(self, position: Any) -> Any:
         """The position after that of an item."""
-        return position + 1
+        return position - 1 if self.kind == "reversed" else position + 1
+
+    def is_over(self, position: Any) -> Any:
+        """Whether there is no item at this position, or after it."""
+        is_beyond = position >= self.size()
+        return (position < 0) | is_beyond if self.kind == "reversed" else is_beyond
 
     def __next__(self) -> Any:
         if not self.has_position or (self.is_fresh and not self.is_known()):
@@ -184,6 +194,9 @@ class EndlessIterator(SequenceIterator):
 
     def following(self, position: Any) -> Any:
         return (position + 1) % self.size() if self.parts else position + self._step
+
+    def is_over(self, position: Any) -> Any:
+        return False
 
 
 def used_elsewhere(kind: str) -> StagingError:

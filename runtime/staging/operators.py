@@ -197,6 +197,7 @@ class Operators(InTrace):
             refuse_pending=self.refuse_pending,
             loop_of=self._loop_of,
             python_only=lambda function: self.converter.python_only(function),
+            remaining=lambda iterator: self.library.remaining(iterator),
         )
 
     while_stmt = _operator(loops, Loops.while_stmt)

@@ -36,7 +36,8 @@ CALLING = (
 _OTHERS = tuple(made for made in vars(itertools).values() if isinstance(made, type) and hasattr(made, "__next__"))
 _ROWS = (list, tuple, range, np.ndarray, jax.Array, StagedRange)
 _NOTHING = object()
-_OF_PAIRS = (itertools.combinations, itertools.pairwise, itertools.product)
+_BATCHED: Any = getattr(itertools, "batched", None)  # of Python 3.12 on
+_BY_ITEMS = (itertools.combinations, itertools.pairwise, itertools.product, _BATCHED)
 # What makes a generator of converted code of an iterable, if the function it is given takes that; else it returns None.
 Definition = Callable[..., Any]
 _BOUNDS = "Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize."
@@ -107,6 +108,7 @@ class DerivedGenerators:
             itertools.starmap: lambda take, function, iterable: self._made(
                 take, forms.mapped_apart, iterable, function=function
             ),
+            **({} if _BATCHED is None else {_BATCHED: self._batched}),
         }
 
     def _over_generators(self, definition: Definition, other: Callable[..., Any]) -> Callable[..., Any]:
@@ -126,7 +128,7 @@ class DerivedGenerators:
             if self.generators.backend.is_eager():
                 return overload(*args, **kwargs)
             found = None
-            is_open = _has_open_length if plain in _OF_PAIRS else _is_open_range
+            is_open = _has_open_length if plain in _BY_ITEMS else _is_open_range
             if form is not None and plain not in (builtins.enumerate, builtins.zip) and any(map(is_open, args)):
                 found = form(*args, **kwargs)
             if found is None:
@@ -210,6 +212,11 @@ class DerivedGenerators:
     def _accumulated_in_python(self, iterable: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
         """As Python's, by `operator.add` as converted code has it: of traced truth values, say."""
         return self.others[itertools.accumulate](iterable, func, initial=initial)
+
+    def _batched(self, take: Callable[[Any], Any], iterable: Any, n: Any, *, strict: bool = False) -> Any:
+        if self.generators.backend.is_traced(n) or operator.index(n) < 1:
+            return None  # which Python's own refuses
+        return self._made(take, forms.batched, iterable, n, strict)
 
     def _chained(self, *iterables: Any) -> Any:
         found = tuple(map(self.taken, iterables))

@@ -116,6 +116,19 @@ def paired(iterable: Iterable[Any]) -> Iterator[Any]:
         is_first = False
 
 
+def batched(iterable: Iterable[Any], n: int, strict: bool) -> Iterator[Any]:
+    batch: list[Any] = []
+    for item in iterable:
+        batch.append(item)
+        if len(batch) == n:
+            yield tuple(batch)
+            batch = []
+    if batch:
+        if strict:
+            raise ValueError("batched(): incomplete batch")
+        yield tuple(batch)
+
+
 def crossed(first: Any, second: Any) -> Iterator[Any]:
     for a in first:
         for b in second:

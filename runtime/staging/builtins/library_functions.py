@@ -72,6 +72,10 @@ class LibraryFunctions:
         """``next(iterator)`` where only run time knows whether there is an item."""
         return self._convert(_advanced)(iterator)
 
+    def remaining(self, iterator: SequenceIterator) -> Any:
+        """A generator of the items that are left, each of which advances the iterator."""
+        return self._convert(_remaining)(iterator)
+
     def _overload(self, plain: Any, twin: Any, **options: Any) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             if self._backend.is_eager():
@@ -131,11 +135,19 @@ def _stepped(step: Callable[[Any], Any], iterator: Any, default: Any) -> Any:
 
 def _advanced(iterator: SequenceIterator) -> Any:
     position = iterator.position
-    if iterator.is_ended or position >= iterator.size():
+    if iterator.is_ended or iterator.is_over(position):
         iterator.is_ended = True
         raise StopIteration
     iterator.position = iterator.following(position)
     return iterator.item(position)
+
+
+def _remaining(iterator: SequenceIterator) -> Iterator[Any]:
+    while not (iterator.is_ended or iterator.is_over(iterator.position)):
+        position = iterator.position
+        iterator.position = iterator.following(position)
+        yield iterator.item(position)
+    iterator.is_ended = True
 
 
 def _items_from(items: Any, start: Any) -> Any:

@@ -220,10 +220,11 @@ class Builtins(InTrace):
     def _indexed(self, kind: str, parts: tuple[Any, ...], start: Any = 0) -> SequenceIterator:
         """An iterator over sequences, which loops over what stages go through at once."""
         advance = self.advanced if builtins.all(map(self._is_sequence, parts)) else None
+        first = self._len(parts[0]) - 1 if advance is not None and kind == "reversed" else 0
         if kind != "iter" and builtins.all(can_stage(part, self.backend) for part in parts):
-            made: SequenceIterator = StagedItems(parts, kind, start, advance)
+            made: SequenceIterator = StagedItems(parts, kind, start, advance, first)
         else:
-            made = SequenceIterator(kind, parts, advance, start)
+            made = SequenceIterator(kind, parts, advance, start, first)
         self.journal.born(made)
         return made
 
@@ -241,7 +242,7 @@ class Builtins(InTrace):
         if not iterator.is_known():
             return self.library.advanced(iterator)
         position = iterator.position
-        if not iterator.is_endless and (iterator.is_ended or position >= iterator.size()):
+        if not iterator.is_endless and (iterator.is_ended or iterator.is_over(position)):
             self.set_attr(iterator, "is_ended", True)
             raise StopIteration
         self.set_attr(iterator, "position", iterator.following(position))
@@ -249,6 +250,8 @@ class Builtins(InTrace):
 
     def _rest(self, iterator: SequenceIterator) -> Any:
         """The items that are left, which are used then."""
+        if iterator.kind == "reversed":
+            return self._list(self.library.remaining(iterator))
         size = iterator.size()
         start = jnp.where(iterator.is_ended, size, iterator.position)
         rest = [self._rest_of(part, start) for part in iterator.parts]
@@ -325,8 +328,10 @@ class Builtins(InTrace):
 
     def _reversed(self, iterable: Any) -> Any:
         iterable = self.absences.listed(iterable)
-        if can_stage(iterable, self.backend):
-            return StagedItems((iterable,), "reversed")
+        if isinstance(iterable, KeyedList):
+            iterable = iterable.in_order()
+        if not self.backend.is_eager() and (can_stage(iterable, self.backend) or self._is_sequence(iterable)):
+            return self._indexed("reversed", (iterable,))
         return self._iterated("reversed", reversed(iterable))
 
     def _iterated(self, kind: str, iterator: Any) -> Any:
@@ -367,9 +372,8 @@ class Builtins(InTrace):
         """What a builtin consumes: an iterator that is consumed where the program does it, or the list that it runs over."""
         if isinstance(iterable, types.GeneratorType) and self.generators.source_of(iterable) is None:
             self.generators.check_advanced(iterable, is_kept=False)
-        if isinstance(iterable, SequenceIterator) and iterable.has_position and not iterable.is_known():
-            if not (iterable.is_fresh and isinstance(iterable, StagedItems)):
-                iterable = self._rest(iterable)
+        if isinstance(iterable, SequenceIterator) and iterable.is_open:
+            iterable = self._rest(iterable)
         return in_any_order(listed(self.absences.listed(iterable)), key)
 
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:

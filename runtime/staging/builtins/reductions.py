@@ -17,6 +17,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.containers.element_order import order_of
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged
+from autograph.runtime.containers.iterators import SequenceIterator
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_lists import EmptyListError, TracedList
@@ -168,7 +169,7 @@ class Reductions:
         is known only at run time."""
         items = self.in_list(items)
         found = Generator(element, items, condition, unpack, is_nested, python_only, self)
-        is_loop = condition is not None or is_nested or self.generators.source_of(items) is not None
+        is_loop = condition is not None or is_nested or self._is_advanced_by_loops(items)
         is_loop = is_loop or (self._is_long(items) if type(items) is range else self.has_traced_length(items))
         return list(found) if self.backend.is_eager() or not is_loop else self._appended(found)
 
@@ -192,9 +193,14 @@ class Reductions:
         return Generator(lambda value: value, iterable, None, None, False, None, self)
 
     def _is_loop(self, iterable: Generator) -> bool:
-        if self.generators.source_of(iterable.items) is not None:
+        if self._is_advanced_by_loops(iterable.items):
             return True
         return iterable.condition is not None or iterable.is_nested or self._is_long(iterable.items)
+
+    def _is_advanced_by_loops(self, items: Any) -> bool:
+        """Whether a loop goes on with this, which Python cannot advance."""
+        is_open = isinstance(items, SequenceIterator) and items.is_open
+        return is_open or self.generators.source_of(items) is not None
 
     def has_traced_length(self, items: Any) -> bool:
         """Whether a loop over this is staged, and runs so many times as only run time knows."""

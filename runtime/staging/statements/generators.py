@@ -175,7 +175,7 @@ class Generators(InTrace):
 
     def run(self, source: Source, body: LoopBody) -> Any:
         """Run a loop over a generator. Returns what its function returns; nothing reads it where the loop is left."""
-        source.state = _ENDED if body.test is None else _LEFT
+        source.state = _LEFT
         form = source.each if body.test is None else source.each_until
         try:
             returned = form(body, *source.arguments)
@@ -183,6 +183,7 @@ class Generators(InTrace):
             if error is body.stopped:
                 raise
             raise RuntimeError("generator raised StopIteration") from error
+        source.state = _ENDED if body.test is None else _LEFT
         if body.test is None or returned is None:
             return returned
         return (held_in(returned) if isinstance(returned, Optional) else returned)[0]

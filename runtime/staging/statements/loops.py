@@ -11,6 +11,7 @@ from typing import Any
 from autograph.backends.base import Backend, NotRollable
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.iterables import StagedItems, StagedIterable, StagedRange, as_staged, to_be_staged
+from autograph.runtime.containers.iterators import SequenceIterator
 from autograph.runtime.effects.raising import attempting
 from autograph.runtime.effects.staged_raises import ABSENCES, may_be_bound
 from autograph.runtime.heap.copies import Copies, Watch
@@ -40,6 +41,7 @@ class Loops(InTrace):
       call, asked, refuse_pending: of other operators.
       loop_of: what stages a loop over a dataset; None for anything else.
       python_only: as `Rolling` takes it.
+      remaining: the items that are left of an iterator whose position is state of the program.
 
     Attributes:
       rolling: makes one staged loop of one that Python could run.
@@ -59,6 +61,7 @@ class Loops(InTrace):
         refuse_pending: Callable[[Any], None],
         loop_of: Callable[[Any], Callable[..., None] | None],
         python_only: PythonOnly,
+        remaining: Callable[[SequenceIterator], Any],
     ) -> None:
         super().__init__(trace)
         self.backend = backend
@@ -70,7 +73,7 @@ class Loops(InTrace):
         self._iteration = Iteration(backend, trace, call)
         self._checks, self._opaque, self._absences = checks, opaque, absences
         self._staged_if, self._truth = conditionals.staged_if, conditionals.truth
-        self._asked, self._refuse_pending, self._loop_of = asked, refuse_pending, loop_of
+        self._asked, self._refuse_pending, self._loop_of, self._remaining = asked, refuse_pending, loop_of, remaining
 
     def loop_options(self, *args: Any, **options: Any) -> LoopOptions:
         """What `set_loop_options`, called so, says."""
@@ -184,6 +187,8 @@ class Loops(InTrace):
         if isinstance(iterable, Progress):
             bar = staged_progress(self._checks, iterable)
             iterable = iterable.iterable if is_in_program() else iter(iterable)
+        if isinstance(iterable, SequenceIterator) and (iterable.is_open or (is_kept and iterable.has_position)):
+            iterable, is_kept = self.generators.temporary(self._remaining(iterable)), False
         endless = None if is_kept else self.generators.endless(iterable, test)
         iterable = iterable if endless is None else endless
         is_resumed = is_kept and endless is None and isinstance(iterable, Iterator)
