@@ -1,5 +1,6 @@
 """Converted code under JAX's transforms, and JAX's transforms in converted code."""
 
+import dataclasses
 import functools
 
 import equinox as eqx
@@ -8,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.flatten_util import ravel_pytree
 
 import autograph as ag
 
@@ -260,6 +262,40 @@ def test_callable_object_inside():
     wanted = np.maximum.accumulate(np.maximum(np.asarray(XS), 0.25))
     assert_equal(history, wanted)
     assert_equal(final, wanted[-1])
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Layer:
+    w: jax.Array
+    b: jax.Array
+
+    def __call__(self, x):
+        return self.w * x if x > 0 else self.b
+
+
+@pytest.mark.parametrize(
+    "look, wanted",
+    [
+        (lambda layer: sum(jnp.sum(leaf) for leaf in jax.tree.leaves(layer)), 12.0),
+        (lambda layer: jax.tree.unflatten(jax.tree.structure(layer), [1.0, layer.b]).b, 8.0),
+        (lambda layer: jax.tree.flatten(layer)[0][1], 8.0),
+        (lambda layer: jax.tree.reduce(lambda a, b: a + b if a > 0 else b, layer), 12.0),
+        (lambda layer: jax.lax.stop_gradient(layer).b, 8.0),
+        (lambda layer: jax.block_until_ready(layer).b, 8.0),
+        (lambda layer: jax.device_put(layer).b, 8.0),
+        (lambda layer: ravel_pytree(layer)[0], [4.0, 8.0]),
+        (lambda layer: jax.vmap(layer)(jnp.array([-1.0, 0.5])), [8.0, 2.0]),
+    ],
+)
+def test_a_pytree_that_is_callable_inside(look, wanted):
+    def f(w):
+        layer = Layer(w, 2 * w)
+        while layer.w < 3:
+            layer = jax.tree.map(lambda leaf: 2 * leaf, layer)
+        return look(layer)
+
+    assert_equal(run(f, jnp.array(1.0)), wanted)
 
 
 def test_scan_inside():

@@ -24,6 +24,7 @@ class Entry:
       repeatable: whether a call may run once instead of many: it depends on nothing but its arguments.
       calls: whether they may call functions that they are given, which are then handed over converted.
       plain: whether converted code may call them as they are, whatever the arguments: they take arrays.
+      takes_tree: whether what they are given first is a pytree, which they do not call, though it may be callable.
     """
 
     convert: bool | None = None
@@ -31,6 +32,7 @@ class Entry:
     repeatable: bool | None = None
     calls: bool | None = None
     plain: bool | None = None
+    takes_tree: bool | None = None
 
     def over(self, other: Entry) -> Entry:
         """What this entry says, and what ``other`` says where this one says nothing."""
@@ -38,7 +40,7 @@ class Entry:
         return Entry(**{name: getattr(other, name) if said is None else said for name, said in own.items()})
 
 
-_UNKNOWN = Entry(convert=True, pure=False, repeatable=False, calls=True, plain=False)
+_UNKNOWN = Entry(convert=True, pure=False, repeatable=False, calls=True, plain=False, takes_tree=False)
 _STANDARD = Entry(convert=False, calls=False)
 _PACKAGE = Entry(convert=False)
 _FOR_JAX = Entry(convert=False, pure=True, repeatable=True)
@@ -50,6 +52,8 @@ _OF_NUMBERS = Entry(plain=False)
 _WRITING = Entry(pure=False, plain=False)
 _ONCE = Entry(repeatable=False, plain=False)
 _FROM_SOURCE = Entry(convert=True)
+_OF_TREES = Entry(takes_tree=True)
+_MAPPING = Entry(takes_tree=False)
 _LOOKING = Entry(calls=False)  # at the frame that calls it, which is to be the user's
 
 
@@ -99,6 +103,11 @@ def _known() -> dict[str, Entry]:
     say(_FOR_JAX, "ml_dtypes opt_einsum")
     say(_PACKAGE, "orbax tensorflow torch keras sklearn pandas matplotlib tqdm pytest hypothesis IPython gast")
     say(_LOOKING, "jax._src.debugger.core.breakpoint")
+    say(_OF_TREES, "tree tree_util flatten_util api.device_put api.device_get api.block_until_ready", "jax._src.")
+    say(_OF_TREES, "lax.lax.stop_gradient lax.lax.optimization_barrier lax.parallel", "jax._src.")
+    say(_OF_TREES, "pjit.with_sharding_constraint ad_checkpoint.checkpoint_name", "jax._src.")
+    say(_MAPPING, "map map_with_path reduce reduce_associative", "jax._src.tree.")
+    say(_MAPPING, "tree_map tree_map_with_path tree_reduce tree_reduce_associative", "jax._src.tree_util.")
     # The demonstrations and the command line live in our package, and are users of it.
     say(_UNKNOWN, "autograph.tools")
     say(

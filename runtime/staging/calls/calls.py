@@ -337,8 +337,9 @@ class Calls(InTrace):
         """Library code called with the user's functions among its arguments converted."""
         if not _calls_its_arguments(called):
             return called
-        takes_function = _is_transform(called)
-        takes_pytrees = takes_function or _package_of(called) in _TAKE_PYTREES
+        is_of_jax = _is_transform(called)
+        takes_tree = TABLE.of(called).takes_tree
+        takes_pytrees = is_of_jax or _package_of(called) in _TAKE_PYTREES
         calls_at_run_time = isinstance(called, types.FunctionType) and called in _CALLING_AT_RUN_TIME
 
         @functools.wraps(called, updated=())
@@ -348,11 +349,12 @@ class Calls(InTrace):
             if takes_pytrees:  # to which a list is not what a subclass of it is
                 args = tuple(map(as_argument, args))
                 kwargs = {key: as_argument(value) for key, value in kwargs.items()}
-            if takes_function and args and not isinstance(args[0], type):
+            tree, args = (args[:1], args[1:]) if takes_tree else ((), args)
+            if is_of_jax and not takes_tree and args and not isinstance(args[0], type):
                 args = (self._object_converted(args[0]), *args[1:])
-            args = self._functions_converted(args)
+            args = tree + self._functions_converted(args)
             kwargs = {key: self.convert_function(value) for key, value in kwargs.items()}
-            if takes_function and called.__name__ in _CONTROL_FLOW:
+            if is_of_jax and called.__name__ in _CONTROL_FLOW:
                 return through_control_flow(lambda: called(*args, **kwargs))
             return called(*args, **kwargs)
 
