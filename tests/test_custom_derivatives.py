@@ -295,3 +295,30 @@ def test_what_is_refused():
 
     with pytest.raises(ag.StagingError, match=r"(?s)test_custom_derivatives.*writes a Variable"):
         ag.function(lambda x: writes(x))(1.0)
+
+
+@jax.custom_vjp
+def bounded_slope(x, low, high):
+    return x
+
+
+def bounded_slope_bwd(bounds, g):
+    low, high = bounds
+    if g < low:
+        g = low
+    elif g > high:
+        g = high
+    return g, None, None
+
+
+bounded_slope.defvjp(lambda x, low, high: (x, (low, high)), bounded_slope_bwd)
+
+
+@pytest.mark.parametrize("x, slope", [(2.0, 1.0), (-3.0, -1.0), (0.25, 0.5)])
+def test_branches_of_a_rule_return_constants_of_the_call(x, slope):
+    def f(x):
+        y = bounded_slope(x, -1.0, 1.0)
+        return y * y if y > 0 else -2 * y
+
+    assert ag.function(jax.grad(ag.convert(f)))(jnp.array(x)) == slope
+    assert jax.jit(jax.grad(ag.convert(f)))(x) == slope

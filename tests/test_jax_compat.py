@@ -53,6 +53,18 @@ def test_literals_of_a_program_and_of_those_in_it_are_replaced():
     assert [float(value) for value in jax_compat.replay(program, 3.0)] == [110.0]
 
 
+def test_literals_that_rules_get_have_types():
+    found = []
+    identity = jax.custom_vjp(lambda x, least: x)
+    identity.defvjp(lambda x, least: (x, least), lambda least, g: found.append(least) or (g, None))
+    jax.jit(jax.grad(lambda x: identity(x, -1.0)))(2.0)
+    (least,) = found
+    assert jax_compat.is_typed_number(least) or isinstance(least, jax.Array)
+    assert not any(
+        map(jax_compat.is_typed_number, (1, 2.0, True, 1j, np.float32(3), np.float64(3), jnp.ones(()), "text"))
+    )
+
+
 def test_results_that_nobody_reads_are_dropped_variables():
     (variable,) = only_equation(jax.lax.sin, 1.0).outvars
     assert jax_compat.is_dropped(DropVar(variable.aval)) and not jax_compat.is_dropped(variable)

@@ -82,6 +82,11 @@ def is_literal(atom: Any) -> bool:
     return isinstance(atom, Literal)
 
 
+def is_typed_number(value: Any) -> bool:
+    """Whether this is a Python number with a dtype: JAX passes literals of its programs so, to rules of derivatives say."""
+    return isinstance(value, int | float | complex) and isinstance(getattr(value, "aval", None), jax.core.ShapedArray)
+
+
 def is_dropped(variable: Any) -> bool:
     """Whether nothing reads a result of an equation; such variables may not be results of a program."""
     return isinstance(variable, DropVar)

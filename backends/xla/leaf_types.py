@@ -30,7 +30,8 @@ def type_of(leaf: Any) -> LeafType | None:
         return type_of_aval(aval) if jax_compat.is_array_type(aval) else None
     if jax.export.is_symbolic_dim(leaf):
         leaf = jnp.asarray(leaf)
-    if isinstance(leaf, jax.Array | np.ndarray | np.generic) or type(leaf) in _NUMBERS:
+    is_number = type(leaf) in _NUMBERS or jax_compat.is_typed_number(leaf)
+    if is_number or isinstance(leaf, jax.Array | np.ndarray | np.generic):
         try:
             aval = jax.typeof(leaf)
         except TypeError:  # NumPy arrays of strings or objects
