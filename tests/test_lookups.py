@@ -350,8 +350,8 @@ def test_dicts_at_a_traced_key(program, n):
     compiled = staged.function(program)
     try:
         wanted = program(n)
-    except KeyError:
-        with pytest.raises(KeyError):
+    except KeyError as error:
+        with pytest.raises(KeyError, match=f"^{error}$"):
             compiled(jnp.int32(n))
         return
     assert compiled(jnp.int32(n)) == wanted

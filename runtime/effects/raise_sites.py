@@ -269,7 +269,9 @@ class Recipe:
         return cls(kind, (error.args, dict(vars(error))), False, is_check)
 
     def make(self, content: Any) -> BaseException:
-        return self.made_of(resolved(content))
+        first, second = resolved(content)
+        # Keys are Python's numbers, as in the dicts that leave the program: the message is the repr of one.
+        return self.made_of((_as_python(first) if issubclass(self.kind, KeyError) else first, second))
 
     def made_of(self, content: Any) -> BaseException:
         """The exception, made of this content as it is."""
