@@ -28,6 +28,21 @@ def sorted_tuples(x, n, xs):
     return sorted(pairs), sorted(pairs, reverse=True), sorted(pairs, key=lambda p: p[1] * x)
 
 
+def sorted_lists(x, n, xs):
+    a, b, c = xs
+    rows = [[b, 1], [a, 2], [b, 0], [c, x]]
+    last, first = max(rows), min(rows, key=lambda row: row[1])
+    last[1] = 7.0
+    rows.sort(reverse=True)
+    rows[0][0] += 1
+    return rows, last, first, sorted([[v, n] for v in xs]), min([x, n], [x, 1])
+
+
+def sorted_nested_tuples(x, n, xs):
+    pairs = [((v, -k), [k, x]) for k, v in enumerate(xs)]
+    return sorted(pairs), max(pairs), min(pairs, key=lambda pair: (pair[1], pair[0]))
+
+
 def sorted_in_place(x, n, xs):
     a, b, c = xs
     values = [b, x, a, c]
@@ -93,8 +108,9 @@ def zipped(x, n, xs):
 
 
 PROGRAMS = [
-    sorted_by_keys, sorted_tuples, sorted_in_place, sorted_stably, extremes_of_views, extremes_by_keys,
-    extremes_with_defaults, extremes_of_tuples, sums, filtered, builtins_as_functions, modular_powers, zipped,
+    sorted_by_keys, sorted_tuples, sorted_lists, sorted_nested_tuples, sorted_in_place, sorted_stably,
+    extremes_of_views, extremes_by_keys, extremes_with_defaults, extremes_of_tuples, sums, filtered,
+    builtins_as_functions, modular_powers, zipped,
 ]  # fmt: skip
 INPUTS = [(2.5, 3, [1.5, 4.0, 2.25]), (-1.0, 2, [0.5, -4.0, 3.0]), (0.0, 0, [2.0, 2.0, 1.0])]
 

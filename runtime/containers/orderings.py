@@ -16,7 +16,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
-from autograph.runtime.layouts.statement_variables import value_of
+from autograph.runtime.layouts.statement_variables import has_contents, value_of
 from autograph.runtime.tracing.locations import user_location
 
 
@@ -51,7 +51,7 @@ class Orderings:
     def keys_of(self, values: Sequence[Any], key: Any) -> list[Any] | None:
         """What the values are compared by, if that is traced; None if Python can compare.
 
-        Numbers, or tuples of numbers; or objects, as `_are_ordered_objects` has them.
+        Numbers, or tuples of numbers and of tuples of them; or objects, as `_are_ordered_objects` has them.
         """
         keys = list(values) if key is None else [self.call(key)(value) for value in values]
         keys = [value_of(each) for each in keys]
@@ -59,14 +59,15 @@ class Orderings:
             return keys if len(keys) > 1 and any(map(self._holds_traced, keys)) else None
         if (fields := _fields_of_all(keys)) is not None:
             keys = [values_of(each, fields) for each in keys]
+        keys = list(map(_with_tuples, keys))
         if len(keys) < 2 or not any(self.backend.is_traced(leaf) for each in keys for leaf in _columns(each)):
             return None
-        widths = {len(each) if isinstance(each, tuple) else -1 for each in keys}
-        if len(widths) > 1 or any(not _is_number(leaf) for each in keys for leaf in _columns(each)):
+        if len(set(map(_nesting, keys))) > 1 or any(not _is_number(leaf) for each in keys for leaf in _columns(each)):
             raise StagingError(
-                f"{user_location()}\n  The values that are compared here (to sort them, or for max or min) are neither "
-                f"numbers nor tuples of numbers of one length: {', '.join(map(_shown, keys[:3]))} …\n  Pass a key that returns a number "
-                "(`key=lambda v: …`); to compare arrays element by element, use jnp.sort, jnp.maximum or jnp.minimum."
+                f"{user_location()}\n  The values that are compared here (to sort them, or for max or min) are neither numbers "
+                f"nor tuples or lists of numbers of one length: {', '.join(map(_shown, keys[:3]))} …\n"
+                "  Pass a key that returns a number (`key=lambda v: …`); "
+                "to compare arrays element by element, use jnp.sort, jnp.maximum or jnp.minimum."
             )
         return keys
 
@@ -98,7 +99,7 @@ class Orderings:
             better = is_better(other, best, compare)
             best = jax.tree.map(lambda a, b, better=better: jnp.where(better, a, b), other, best)
             place = jnp.where(better, k, place)
-        is_itself = key is None and _fields_of_all(values) is None
+        is_itself = key is None and _fields_of_all(values) is None and not any(map(_has_lists, values))
         return True, best if is_itself else self.get_item(list(values), place)
 
     # Objects whose classes compare them.
@@ -195,8 +196,8 @@ def nan_never_better(values: Any) -> Any:
 
 
 def is_better(one: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
-    """``compare(one, other)`` of two numbers, or of two tuples of numbers."""
-    return _decided(_columns(one), _columns(other), compare)
+    """``compare(one, other)`` of two numbers, or of two tuples or lists of numbers."""
+    return _decided(_columns(_with_tuples(one)), _columns(_with_tuples(other)), compare)
 
 
 def error_of_empty(function: Callable[..., Any]) -> Exception:
@@ -231,8 +232,25 @@ def _fields_of_all(keys: Sequence[Any]) -> tuple[str, ...] | None:
     return compared_fields(kinds.pop(), "__lt__") if len(kinds) == 1 else None
 
 
+def _with_tuples(key: Any) -> Any:
+    """A key with tuples in place of lists of known length, which compare alike."""
+    if isinstance(key, list):
+        key = key.contents() if has_contents(key) else tuple(key)
+    return tuple(map(_with_tuples, key)) if type(key) is tuple else key
+
+
+def _has_lists(value: Any) -> bool:
+    return isinstance(value, list) or (isinstance(value, tuple) and any(map(_has_lists, value)))
+
+
+def _nesting(key: Any) -> Any:
+    """How many keys a key is made of, at each depth."""
+    return tuple(map(_nesting, key)) if isinstance(key, tuple) else None
+
+
 def _columns(key: Any) -> tuple[Any, ...]:
-    return key if isinstance(key, tuple) else (key,)
+    """The numbers that two keys of one nesting are compared by, one after the other."""
+    return tuple(column for part in key for column in _columns(part)) if isinstance(key, tuple) else (key,)
 
 
 def _is_number(value: Any) -> bool:
