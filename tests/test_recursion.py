@@ -286,6 +286,38 @@ def test_arguments_of_ever_new_types_are_refused():
         ag.function(grows)(jnp.ones(1))
 
 
+def paths(n):
+    def paths(right, up):
+        if right == n and up == n:
+            return 1
+        found = 0
+        if right < n:
+            found += paths(right + 1, up)
+        if up < right:
+            found += paths(right, up + 1)
+        return found
+
+    return paths(0, 0)
+
+
+def test_a_function_that_defines_another_of_its_name():
+    agrees_when_compiled(paths, (3,), (5,))
+
+
+def rounds(n):
+    def steps(k):
+        if k >= n:
+            return rounds(n - 1) if n > 2 else 1
+        return steps(k + 1) + steps(k + 2)
+
+    return steps(0)
+
+
+def test_a_function_that_calls_the_one_it_is_defined_in_is_refused():
+    with pytest.raises(ag.StagingError, match="'steps' and the function that it is defined in both call themselves"):
+        ag.function(rounds)(jnp.array(3))
+
+
 def test_structures_come_back_as_they_are():
     def closest(n):
         if n <= 0:

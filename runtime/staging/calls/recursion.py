@@ -146,7 +146,7 @@ class Recursion(InTraceOfCalls):
                 return self._again(active, call)
             if active.known is None and not calls.is_settled and active.signature.is_same(signature):
                 if len(self.journal.regions) > active.regions:
-                    self._refuse_own_closure(call, signature)
+                    self._refuse_own_closure(signature, [other for other, _ in calls.found])
                     calls.found.append((signature, self._unknown(call)))
                     raise _Again
                 break
@@ -234,6 +234,7 @@ class Recursion(InTraceOfCalls):
                     differing.add(k)
         if not differing or any(other.is_same(first) for other, _ in self.calls.numbers):
             return
+        self._refuse_own_closure(first, [other for other, _ in self.calls.numbers])
         self.calls.numbers.append((first, differing))
         raise _Again
 
@@ -360,12 +361,12 @@ class Recursion(InTraceOfCalls):
                     pending += self.backend.functions_called(self.calls.bodies[each].traced)
         return found
 
-    def _refuse_own_closure(self, call: Call, signature: Signature) -> None:
+    def _refuse_own_closure(self, signature: Signature, known: Sequence[Signature]) -> None:
         """Refuse a function that another function defines again in each trace: the next trace would not recognize it."""
         code, *_ = signature.function
-        if any(other.function[0] is code and other.function != signature.function for other, _ in self.calls.found):
+        if any(other.function[0] is code and other.function != signature.function for other in known):
             raise StagingError(
-                f"{user_location()}\n  {call.function.__name__!r} and the function that it is defined in both call themselves under a "
+                f"{user_location()}\n  {code.co_name!r} and the function that it is defined in both call themselves under a "
                 "traced condition. The first reads variables of the second, and each call has variables of its own.\n"
                 "  Define it outside, and pass their values as arguments."
             )

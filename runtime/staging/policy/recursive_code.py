@@ -46,7 +46,8 @@ def _search(
     function: types.FunctionType, owner: Any
 ) -> list[tuple[types.FunctionType, set[types.FunctionType]]] | None:
     """The functions met that do not call themselves, with those that their names lead to; None if this one may."""
-    wanted, sought = function.__name__, place_of(function)
+    # A function that defines another of its name means that one by it.
+    wanted, sought = None if _defines(function, function.__name__) else function.__name__, place_of(function)
     met: dict[Place, tuple[types.FunctionType, set[types.FunctionType]]] = {}
     named: defaultdict[str, set[Place | None]] = defaultdict(set)
     pending = [function]
@@ -73,6 +74,13 @@ def _search(
     apart = _without_cycle(edges) | _without_cycle(_reversed(edges))
     # A name that leads elsewhere as well may represent the function under a decorator.
     return [met[place] for place in apart if place[2] != "__call__" and named[place[2]] <= {place}]
+
+
+def _defines(function: types.FunctionType, name: str) -> bool:
+    """Whether a function of this name is defined in a function, and no argument of it has the name."""
+    code = function.__code__
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return name not in arguments and any(inner.co_name == name for inner in codes_in(code) if inner is not code)
 
 
 def _without_cycle(edges: Mapping[Place, set[Place]]) -> set[Place]:
