@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
+import functools
 import importlib.util
 import io
 import math
@@ -585,6 +586,22 @@ def leaks():
     for leak in (attribute, key, of_a_class):
         refused(leak, X, words="would leak a tracer")
     assert LOG.last is None and not kept
+
+
+@claim("A function under `functools.cache`")
+def cached_functions():
+    def f(xs):
+        computed = 0
+
+        @functools.cache
+        def twice(v):
+            nonlocal computed
+            computed += 1
+            return 2 * v
+
+        return twice(int(xs[0])) + twice(int(xs[0])), computed
+
+    assert f([3]) == (12, 1) and jax.tree.map(int, ag.function(f)(jnp.array([3]))) == (12, 2)
 
 
 @claim("A write to an object from outside is refused in a function under `jax.jit`")

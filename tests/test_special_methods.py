@@ -359,6 +359,24 @@ def test_a_cached_function_made_inside_goes_with_its_maker():
     assert jax.jit(ag.convert(f))(1.5) == 6.0 == f(1.5)
 
 
+def test_a_cached_function_made_inside_computes_again_what_a_block_has_computed():
+    def f(x):
+        @functools.cache
+        def times(k):
+            return k * x
+
+        total = 0.0
+        if x > 0:
+            total = times(2)
+        for k in range(int(x)):
+            total += times(3) + times(k)
+        return total, times(2), times(3)
+
+    for x in (3.0, -3.0):
+        assert jax.tree.map(float, jax.jit(ag.convert(f))(x)) == f(x)
+        assert jax.tree.map(float, ag.function(f)(jnp.array(x))) == f(x)
+
+
 def test_single_dispatch():
     def f(x):
         return kind(x), kind("a"), kind((1,)), Weights().scaled(x), Weights().scaled("b")

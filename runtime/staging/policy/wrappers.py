@@ -57,6 +57,9 @@ class Wrappers(InTrace):
                 return self.call(called.__wrapped__)(*args, **kwargs)
             if not self.backend.is_tracing() or self.is_converted(called.__wrapped__):
                 found = called(*args, **kwargs)  # one that the converted function has made goes with it, cache and all
+                if any(map(self.backend.has_ended, jax.tree_util.tree_leaves(found))):
+                    called.cache_clear()  # a block has computed it for itself
+                    found = called(*args, **kwargs)
                 self.journal.keeps(found)
                 return found
             with jax.ensure_compile_time_eval():
