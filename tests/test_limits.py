@@ -344,19 +344,19 @@ def number_of_items():
         return a - b + sum(more)
 
     def arguments(n):
-        return max(*items(n)), difference(*items(n)), list(zip(*[(i, i) for i in range(n)]))
+        found = max(*items(n)), math.gcd(*items(n)), difference(*items(n)), with_default(*items(n))
+        return *found, list(zip(*[(i, i) for i in range(n)]))
 
-    assert plain(ag.function(arguments)(jnp.array(2))) == (1, -1, [(0, 1), (0, 1)])
+    def with_default(a, b=1, c=None):
+        return a + b if c is None else c
 
-    def with_default(a, b=1):
-        return a + b
+    assert plain(ag.function(arguments)(jnp.array(2))) == (1, 1, -1, 1, [(0, 1), (0, 1)])
 
     def columns(n):
         return list(zip(*[(i, "a" if i > 0 else "b") for i in range(n)]))
 
     for needs in (
-        lambda n: complex(*items(n)),
-        lambda n: with_default(*items(n)),
+        lambda n: slice(*items(n)),
         lambda n: (lambda *args: args)(*items(n)),
         lambda n: {tuple(items(n)): 1},
         columns,

@@ -264,9 +264,11 @@ class LowerComprehensions(Rewriter):
 
     def _is_loop_of_operator(self, node: gast.AST) -> bool:
         """Whether an operator can make this list, and there is reason for it: a condition, or that the loop may be staged."""
-        first, *inner = node.generators
-        may_be_staged = self._may_be_staged(first.iter) or isinstance(first.iter, _MAY_BE_OPEN) or is_view(first.iter)
-        is_staged = may_be_staged and not (inner or first.ifs)
+        is_staged = any(
+            self._may_be_staged(each.iter) or isinstance(each.iter, _MAY_BE_OPEN) or is_view(each.iter)
+            for each in node.generators
+        )
+        is_staged = is_staged and not any(each.ifs for each in node.generators)
         return (is_staged or self._is_conditional(node)) and self._can_be_lambdas(node)
 
     def _moved(

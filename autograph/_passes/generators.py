@@ -32,6 +32,8 @@ def listed(context: Context, comprehension: gast.AST) -> gast.AST:
     if inner:
         element = taken_apart(context, placed(gast.GeneratorExp(element, inner), element))
     call = _clause_call(context, "list_of", first, element, is_nested=bool(inner))
+    if any(clause.ifs for clause in inner):
+        call.keywords.append(gast.keyword("is_conditional", constant(True)))
     context.comprehension_bodies.add(call.args[0])
     return call
 

@@ -62,6 +62,8 @@ class Orderings:
         keys = list(map(_with_tuples, keys))
         if len(keys) < 2 or not any(self.backend.is_traced(leaf) for each in keys for leaf in _columns(each)):
             return None
+        if any(each is None for each in keys):
+            sorted([None, 0])  # raises
         if len(set(map(_nesting, keys))) > 1 or any(not _is_number(leaf) for each in keys for leaf in _columns(each)):
             raise StagingError(
                 f"{user_location()}\n  The values that are compared here (to sort them, or for max or min) are neither numbers "

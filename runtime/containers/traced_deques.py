@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from autograph.runtime.containers.extents import at_most
-from autograph.runtime.containers.traced_lists import EmptyListError, TracedList
+from autograph.runtime.containers.traced_lists import EmptyListError, TracedList, is_traced_list
 
 
 @jax.tree_util.register_pytree_node_class
@@ -102,9 +102,13 @@ class TracedDeque(TracedList):
     def extend(self, values: Any) -> None:
         if self.maxlen is None:
             super().extend(values)
-            return
-        for value in list(values):
-            self.append(value)
+        elif self.maxlen and is_traced_list(values):
+            whole = self.as_list()
+            whole.extend(values)
+            self.set_contents(whole[-self.maxlen :].contents())
+        else:
+            for value in list(values):
+                self.append(value)
 
     def extendleft(self, values: Any) -> None:
         """As deque's."""

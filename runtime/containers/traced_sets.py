@@ -192,7 +192,7 @@ class TracedSet(KeyedList):
         return made
 
     def _operated(self, name: str, other: Any, is_reflected: bool = False) -> Any:
-        if not _is_set(other):
+        if not is_set(other):
             return NotImplemented
         one, another = (self.of(other), self) if is_reflected else (self, self.of(other))
         return getattr(one, name)(another)
@@ -222,7 +222,7 @@ class TracedSet(KeyedList):
         return self._operated("symmetric_difference", other, True)
 
     def _updated(self, name: str, other: Any) -> Any:
-        if not _is_set(other):
+        if not is_set(other):
             return NotImplemented
         getattr(self, name)(other)
         return self
@@ -242,7 +242,7 @@ class TracedSet(KeyedList):
     # What compares.
 
     def compared(self, symbol: str, other: Any) -> Any:
-        if not _is_set(other):
+        if not is_set(other):
             return symbol == "!=" if symbol in ("==", "!=") else NotImplemented
         other = self.of(other)
         if symbol in (">", ">="):
@@ -278,7 +278,7 @@ class TracedSet(KeyedList):
         del self.plain()[key]
 
 
-def _is_set(value: Any) -> bool:
+def is_set(value: Any) -> bool:
     return isinstance(value, TracedSet | set | frozenset | KeysView)
 
 

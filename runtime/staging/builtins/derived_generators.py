@@ -8,7 +8,7 @@ import builtins
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -16,7 +16,7 @@ import numpy as np
 
 from autograph.runtime.containers.iterables import StagedItems, StagedRange, can_stage
 from autograph.runtime.containers.iterators import EndlessIterator, Iterated
-from autograph.runtime.containers.traced_lists import is_traced_list
+from autograph.runtime.containers.traced_lists import is_array_list, is_traced_list
 from autograph.runtime.layouts.statement_variables import holds_traced
 from autograph.runtime.staging.builtins import generator_forms as forms
 from autograph.runtime.staging.statements.conditionals import Conditionals
@@ -37,7 +37,12 @@ _OTHERS = tuple(made for made in vars(itertools).values() if isinstance(made, ty
 _ROWS = (list, tuple, range, np.ndarray, jax.Array, StagedRange)
 _NOTHING = object()
 _BATCHED: Any = getattr(itertools, "batched", None)  # of Python 3.12 on
-_BY_ITEMS = (itertools.combinations, itertools.pairwise, itertools.product, _BATCHED)
+_OF_LISTS = (
+    builtins.enumerate,
+    builtins.filter,
+    builtins.map,
+    builtins.zip,
+)  # which make lists of lists of traced length
 # What makes a generator of converted code of an iterable, if the function it is given takes that; else it returns None.
 Definition = Callable[..., Any]
 _BOUNDS = "Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize."
@@ -128,8 +133,7 @@ class DerivedGenerators:
             if self.generators.backend.is_eager():
                 return overload(*args, **kwargs)
             found = None
-            is_open = _has_open_length if plain in _BY_ITEMS else _is_open_range
-            if form is not None and plain not in (builtins.enumerate, builtins.zip) and any(map(is_open, args)):
+            if form is not None and plain not in _OF_LISTS and any(map(_has_open_length, _iterables_of(plain, args))):
                 found = form(*args, **kwargs)
             if found is None:
                 found = overload(*args, **kwargs)
@@ -174,6 +178,8 @@ class DerivedGenerators:
 
         ``leaves``: it may do so before the end.
         """
+        if isinstance(iterable, StagedItems) and (items := iterable.as_list()) is not None:
+            return items
         if isinstance(iterable, Iterated) and iterable.form is not None:
             if not (iterable.is_fresh and iterable.is_of_here()):
                 return None
@@ -323,7 +329,7 @@ class DerivedGenerators:
 
     def _reduce(self, function: Any, iterable: Any, *initial: Any) -> Any:
         given = self.taken(iterable, leaves=False)
-        if given is None or (isinstance(given, _ROWS) and not _is_open_range(given)):
+        if given is None or (isinstance(given, _ROWS) and not _has_open_length(given)):
             return self.others[functools.reduce](function, iterable if given is None else given, *initial)
         form = forms.reduced_from if initial else forms.reduced
         return self.converted(form)(self.call(function), given, *initial)
@@ -375,8 +381,16 @@ def _is_open_range(value: Any) -> bool:
 
 
 def _has_open_length(value: Any) -> bool:
-    """Whether only run time knows how many rows there are."""
+    """Whether only run time knows how many rows, or items that nothing has taken, there are."""
+    if isinstance(value, StagedItems):
+        return value.is_fresh and any(map(_has_open_length, value.parts))
     return _is_open_range(value) or is_traced_list(value)
+
+
+def _iterables_of(plain: Any, args: Sequence[Any]) -> Sequence[Any]:
+    """What a function goes over: its arguments, or the items of them."""
+    is_nested = plain == itertools.chain.from_iterable and args and isinstance(args[0], list | tuple)
+    return [*args, *args[0]] if is_nested and not is_array_list(args[0]) else args
 
 
 def _group(items: list[Any]) -> Any:

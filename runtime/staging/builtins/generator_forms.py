@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from autograph.runtime.layouts.optional import used
+
 
 def counted(start: Any, step: Any) -> Iterator[Any]:
     number = start
@@ -94,7 +96,7 @@ def accumulated(iterable: Iterable[Any], function: Callable[[Any, Any], Any], in
             total = item
             is_first = False
         else:
-            total = function(total, item)
+            total = function(used(total), item)
         yield total
 
 
@@ -218,7 +220,7 @@ def reduced(function: Callable[[Any, Any], Any], iterable: Iterable[Any]) -> Any
             total = item
             is_first = False
         else:
-            total = function(total, item)
+            total = function(used(total), item)
     if is_first:
         raise TypeError("reduce() of empty iterable with no initial value")
     return total

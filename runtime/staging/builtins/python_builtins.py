@@ -422,7 +422,7 @@ class Builtins(InTrace):
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
         self.refuse_pending(iterable)
         iterable = self._given(iterable, key)
-        if self.generators.source_of(iterable) is not None:
+        if isinstance(iterable, StagedItems) or self.generators.source_of(iterable) is not None:
             iterable = self.reductions.listed(iterable)
         if is_open_array(iterable):
             iterable = self.listed_rows(iterable)
@@ -453,7 +453,9 @@ class Builtins(InTrace):
     def _extreme(self, plain: Any, pairwise: Any, reduce: Any, is_better: Any) -> Callable[..., Any]:
         def extreme(*args: Any, **kwargs: Any) -> Any:
             self.refuse_pending(args[0] if args else None)
-            args = (self._given(args[0], kwargs.get("key")),) if len(args) == 1 else args
+            if len(args) == 1:
+                given = self._given(args[0], kwargs.get("key"))
+                args = (self.reductions.listed(given) if isinstance(given, StagedItems) else given,)
             if len(args) == 1 and kwargs.get("key") is None:
                 each = self.reductions.each_of(args[0])
                 if each is not None:

@@ -20,7 +20,7 @@ from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged
 from autograph.runtime.containers.iterators import SequenceIterator
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
 from autograph.runtime.containers.padded import Padded
-from autograph.runtime.containers.traced_lists import EmptyListError, TracedList
+from autograph.runtime.containers.traced_lists import EmptyListError, TracedList, is_array_list
 from autograph.runtime.layouts.optional import Optional, held_in, present_in, used
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
@@ -163,15 +163,38 @@ class Reductions:
         condition: Callable[..., Any] | None = None,
         unpack: int | None = None,
         is_nested: bool = False,
+        is_conditional: bool = False,
         python_only: str | None = None,
     ) -> list[Any]:
         """A list comprehension: a loop that appends, if it has conditions, is over a long range or a generator, or if its length
-        is known only at run time."""
+        is known only at run time. ``is_conditional``: a clause after the first has conditions."""
         items = self.in_list(items)
         found = Generator(element, items, condition, unpack, is_nested, python_only, self)
-        is_loop = condition is not None or is_nested or self._is_advanced_by_loops(items)
-        is_loop = is_loop or (self._is_long(items) if type(items) is range else self.has_traced_length(items))
-        return list(found) if self.backend.is_eager() or not is_loop else self._appended(found)
+        if self.backend.is_eager():
+            return list(found)
+        is_loop = is_conditional or condition is not None or self._is_advanced_by_loops(items)
+        is_loop = is_loop or (
+            self._is_long(items) if type(items) is range and not is_nested else self.has_traced_length(items)
+        )
+        if is_loop:
+            return self._appended(found)
+        if not is_nested:
+            return list(found)
+        kept = self.new_list([])
+        self._append_each(found, kept)
+        return kept if is_array_list(kept) else list(kept)
+
+    def _append_each(self, generator: Generator, kept: list[Any]) -> None:
+        """Append the elements: Python goes over the items, and loops over those of clauses of traced length."""
+        if self.has_traced_length(generator.items) or self._is_advanced_by_loops(generator.items):
+            self.folded(generator, None, lambda _, value: self.call(kept.append)(value))
+            return
+        for item in generator.items:
+            value = generator.element(*generator.arguments(item))
+            if generator.is_nested:
+                self._append_each(value, kept)
+            else:
+                kept.append(value)
 
     def listed(self, items: Any, element: Callable[[Any], Any] = lambda item: item) -> list[Any]:
         """The elements for the items, by a loop that appends."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import itertools
+import math
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +16,9 @@ from typing import Any, NoReturn
 import jax
 import numpy as np
 
+from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
+from autograph.runtime.containers.traced_sets import is_set
 from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.locations import user_location
@@ -65,8 +69,11 @@ class ArgumentLists:
             return made
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if any(map(_is_unpacked, args)):
-                args, kwargs = self._matched(called, args, kwargs)
+            if not any(map(_is_unpacked, args)):
+                return made(*args, **kwargs)
+            if not kwargs and (in_turn := self._in_turn(called)) is not None:
+                return in_turn(self._joined(args))
+            args, kwargs = self._matched(called, args, kwargs)
             return made(*args, **kwargs)
 
         return call
@@ -88,6 +95,32 @@ class ArgumentLists:
         return made
 
     # The builtins that take any number of arguments.
+
+    def _in_turn(self, called: Any) -> Callable[[TracedList], Any] | None:
+        """What does with a list what a function does with its items as arguments, one after the other; None of other functions."""
+        call = self._operators.call
+        if called is itertools.chain:
+            return call(itertools.chain.from_iterable)
+        if (start := _FOLDED.get(called) if isinstance(called, types.BuiltinFunctionType) else None) is not None:
+            return lambda items: call(functools.reduce)(called, items, start)
+        name = getattr(called, "__name__", "")
+        if name in _OF_SETS and getattr(called, "__objclass__", None) is set:
+            return lambda items: self._of_first(called, items)
+        owner = getattr(called, "__self__", None)
+        if name in _OF_SETS and is_set(owner):
+            return lambda items: call(functools.reduce)(
+                lambda found, item: call(getattr(found, name))(item), items, call(owner.copy)()
+            )
+        if name in _OF_SETS_IN_PLACE and is_set(owner):
+            return lambda items: self._operators.for_stmt(items, call(called), ())
+        return None
+
+    def _of_first(self, method: Any, items: TracedList) -> Any:
+        """``set.union(*items)`` …"""
+        self._check_raises(method.__name__)
+        self._raise_where(items.size() == 0, _error_of(method, ()))
+        in_turn = self._in_turn(getattr(items[0], method.__name__))
+        return items[0] if in_turn is None else in_turn(items[1:])
 
     def _pieces(self, args: Sequence[Any], separator: str) -> tuple[Any, ...]:
         """What `print` shows without separators: the texts of lists have them, as there is none around an empty list."""
@@ -133,24 +166,33 @@ class ArgumentLists:
             self._refuse(name, "It is not converted, or a lambda.")
         if takes_more and place >= len(free):
             return args
-        if any(each.default is not inspect.Parameter.empty for each in free[place:]):
-            self._refuse(name, f"Its parameter '{free[-1].name}' has a default.")
-        if any(isinstance(each, Unpacked) for each in args[place + 1 :]) or (takes_more and len(args) > place + 1):
+        defaults = [each.default for each in free[place:] if each.default is not inspect.Parameter.empty]
+        if is_library(called) and not all(isinstance(default, int | float | complex) for default in defaults):
+            self._refuse(name, f"Its parameter '{free[-1].name}' has a default, and it is not converted.")
+        is_several = any(isinstance(each, Unpacked) for each in args[place + 1 :])
+        if is_several or ((takes_more or defaults) and len(args) > place + 1):
             self._refuse(name, "More arguments follow, whose parameters depend on the number.")
         items = args[place].as_list()
         count = len(free) - place if takes_more else max(len(free) - len(args) + 1, 0)
-        self._check_raises(name)
-        for fewer in range(count):
+        needed = count - len(defaults)
+        if needed or not takes_more:
+            self._check_raises(name)
+        for fewer in range(needed):
             self._raise_where(items.size() == fewer, _error_of(called, [None] * (len(args) - 1 + fewer), kwargs))
+        taken = [items[k] if k < needed else self._given_or(items, k, defaults[k - needed]) for k in range(count)]
         if takes_more:
-            return (*args[:place], *(items[k] for k in range(count)), Unpacked(items[count:], self._operators))
+            return (*args[:place], *taken, Unpacked(items[count:], self._operators))
         text = _error_of(called, [None] * (len(args) + count), kwargs).args[0]
         form, others = _with_number(text, count + 1)
         operators, given = self._operators, others + items.size()
         operators.raise_unless(
             items.size() <= count, lambda: operators.exception(TypeError, operators.text(form.format, given))
         )
-        return (*args[:place], *(items[k] for k in range(count)), *args[place + 1 :])
+        return (*args[:place], *taken, *args[place + 1 :])
+
+    def _given_or(self, items: TracedList, k: int, default: Any) -> Any:
+        """An argument for a parameter with a default: an item, if there are so many."""
+        return self._operators.if_exp(items.size() > k, lambda: items[k], lambda: default)
 
     def _is_gathered(self, called: Any) -> bool:
         """Whether this is converted, so that its ``*args`` is `gathered`."""
@@ -175,6 +217,10 @@ class ArgumentLists:
         )
 
 
+# What folds its arguments from a start, and methods of sets that take one set after the other.
+_FOLDED: dict[Any, float] = {math.hypot: 0.0, math.gcd: 0, math.lcm: 1}
+_OF_SETS = frozenset(["union", "intersection", "difference"])
+_OF_SETS_IN_PLACE = frozenset(["update", "intersection_update", "difference_update"])
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
