@@ -403,7 +403,10 @@ def evaluated(condition: Condition) -> Any:
 def _are_one(one: Mapping[Hashable, Condition], other: Mapping[Hashable, Condition]) -> Condition:
     found: Condition = False
     for mark in one.keys() & other.keys():
-        found = any_of(found, all_of(one[mark], other[mark]))
+        both = all_of(one[mark], other[mark])
+        if both is not None and (one[mark] is True or other[mark] is True):
+            return both  # one of them surely is that container: the other is it, or it is not
+        found = any_of(found, both)
     return found
 
 

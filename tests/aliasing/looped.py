@@ -307,3 +307,15 @@ def rebound_dict_of_lists_in_one_iteration(n):
             a = {"v": [i, i]}
         a["v"][0] += 1  # writes
     return b, a
+
+
+@program
+def rows_that_may_have_been_chosen_before_found_by_an_index(n):
+    rows = [[0, 1], [2, 3], [4, 5]]
+    chosen = rows[0] if n > 1 else rows[1]
+    other = rows[2] if n > 1 else chosen
+    total = other[0] + chosen[0]
+    for i in range(n):
+        rows[(i + 1) % 3][0] = i + 7
+        rows = [row[:] for row in rows]
+    return rows, total
