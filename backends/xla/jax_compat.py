@@ -63,7 +63,11 @@ def recorded(function: Callable[..., Sequence[Any]], types: Sequence[Any]) -> Cl
 
     What `jax.make_jaxpr` does, without the function being prepared as one that a user jits: a tenth of the time.
     """
-    avals = [shaped_abstractify(each) if isinstance(each, jax.ShapeDtypeStruct) else each for each in types]
+    known = {id(each): each for each in types}  # few, where the types are `as_struct`'s
+    for key, each in known.items():
+        if isinstance(each, jax.ShapeDtypeStruct):
+            known[key] = shaped_abstractify(each)
+    avals = [known[id(each)] for each in types]
     own: Any = function
     for _ in range(100):  # a chain of wrappers, which might be a ring
         inner = getattr(own, "__wrapped__", own.func if isinstance(own, partial) else None)

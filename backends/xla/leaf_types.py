@@ -5,6 +5,7 @@ Handing `lax` a carry that starts as ``0`` and turns float makes it trace the bo
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from autograph.backends.xla.tracing import explicit_sharding, is_whole, laid
 from autograph.runtime.errors import place_of
 
 _NUMBERS = (bool, int, float, complex)
+_ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
 def type_of(leaf: Any) -> LeafType | None:
@@ -28,24 +30,29 @@ def type_of(leaf: Any) -> LeafType | None:
     if jax_compat.is_tracer(leaf):  # to ask one whether it is a `jax.Array` takes long
         aval = jax.typeof(leaf)
         return type_of_aval(aval) if jax_compat.is_array_type(aval) else None
-    if jax.export.is_symbolic_dim(leaf):
-        leaf = jnp.asarray(leaf)
-    is_number = type(leaf) in _NUMBERS or jax_compat.is_typed_number(leaf)
-    if is_number or isinstance(leaf, jax.Array | np.ndarray | np.generic):
-        try:
-            aval = jax.typeof(leaf)
-        except TypeError:  # NumPy arrays of strings or objects
+    if not (type(leaf) in _NUMBERS or jax_compat.is_typed_number(leaf)):
+        if jax.export.is_symbolic_dim(leaf):
+            leaf = jnp.asarray(leaf)
+        elif not isinstance(leaf, _ARRAYS):
             return None
-        except OverflowError:
-            aval = jax.typeof(np.asarray(leaf))
-        return type_of_aval(aval)
-    return None
+    try:
+        aval = jax.typeof(leaf)
+    except TypeError:  # NumPy arrays of strings or objects
+        return None
+    except OverflowError:
+        aval = jax.typeof(np.asarray(leaf))
+    return type_of_aval(aval)
 
 
 def type_of_aval(aval: Any) -> LeafType:
     """The `LeafType` of arrays of this aval."""
+    return _known_type(aval, jax_compat.varying_axes([aval]))
+
+
+@functools.lru_cache(1024)  # most leaves of a program have one of few types
+def _known_type(aval: Any, varying: frozenset[Any]) -> LeafType:
     weak = bool(aval.weak_type) and aval.dtype != np.bool_
-    return LeafType(tuple(aval.shape), aval.dtype, weak, explicit_sharding(aval), jax_compat.varying_axes([aval]))
+    return LeafType(tuple(aval.shape), aval.dtype, weak, explicit_sharding(aval), varying)
 
 
 def has_ended(value: Any) -> bool:
@@ -89,6 +96,7 @@ def join(left: LeafType, right: LeafType) -> LeafType | None:
     return LeafType(left.shape, dtype, left.weak_type and right.weak_type, sharding, varying)
 
 
+@functools.lru_cache(1024)
 def as_struct(type: LeafType) -> jax.ShapeDtypeStruct:
     """The stand-in that `jax.make_jaxpr` and `jax.eval_shape` take."""
     struct = jax.ShapeDtypeStruct(type.shape, type.dtype, weak_type=type.weak_type, sharding=type.sharding)

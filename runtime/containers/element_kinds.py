@@ -46,6 +46,7 @@ from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
 NUMBERS = (bool, int, float, complex)
+_ARRAYS = (jax.Array, np.generic)
 _OPENED_AT_MOST = 8  # items of a list of known length, each with an array of its own where they are alike
 
 Where = tuple[int, ...]  # which part of which part
@@ -251,24 +252,28 @@ def are_alike(elements: Iterable[Any]) -> bool:
     """Whether these elements, none of which can be written to, can be in one `Padded`."""
     elements = tuple(elements)
     if all(map(is_array_leaf, elements)):
-        return len(set(map(np.shape, elements))) == 1
+        return len(set(map(_shape, elements))) == 1
     try:
         taken = [flatten_element(element, is_array_leaf) for element in elements]
     except StagingError:
         return False
     if any(kind.is_mutable for kind, _ in taken):
         return False
-    found = [(kind, list(map(np.shape, leaves))) for kind, leaves in taken]
+    found = [(kind, list(map(_shape, leaves))) for kind, leaves in taken]
     return all(each == found[0] for each in found)
 
 
 def is_array_leaf(leaf: Any) -> bool:
     """Whether a leaf of an element is an array."""
-    return isinstance(leaf, jax.Array | np.generic) or type(leaf) in NUMBERS or _is_numeric(leaf)
+    return type(leaf) in NUMBERS or isinstance(leaf, _ARRAYS) or _is_numeric(leaf)
 
 
 def _is_numeric(leaf: Any) -> bool:
     return isinstance(leaf, np.ndarray) and leaf.dtype.kind in "biufcV"
+
+
+def _shape(leaf: Any) -> tuple[Any, ...]:
+    return getattr(leaf, "shape", ())
 
 
 def _is_same_static(one: Any, other: Any) -> bool:

@@ -81,7 +81,8 @@ def _parts(value: Any, path: Path, around: frozenset[int]) -> Iterator[tuple[Pat
         yield path, value
     around |= {id(value)}
     for key, child in children:
-        yield from _parts(child, (*path, key), around)
+        if not is_leaf(child):
+            yield from _parts(child, (*path, key), around)
 
 
 class _Of:

@@ -44,6 +44,9 @@ from autograph.runtime.layouts.perhaps import GONE, Absence, Perhaps, perhaps
 _LEAVES = (jax.core.Tracer, jax.Array, np.ndarray, np.generic, str, bytes, int, float, complex, type(None), type)
 
 
+# Layouts whose values are built of those of their parts.
+_OF_VALUES = (Tree, Object, Maybe, Either, Constants, Alternatives)
+
 Known = Callable[[Any, Any], "tuple[Layout, Sequence[Any]] | None"]
 
 
@@ -293,10 +296,12 @@ def without_known_tags(layout: Layout, leaves: Sequence[Any]) -> tuple[Layout, l
     """The same value's layout and leaves where each `Maybe` whose tag is True is the value that it has."""
     parts, found, first = [], [], 0
     for part in layout.parts:
-        inner, own = without_known_tags(part, leaves[first : first + part.count])
-        parts.append(inner)
-        found += own
+        own = leaves[first : first + part.count]
         first += part.count
+        if part.parts:
+            part, own = without_known_tags(part, own)
+        parts.append(part)
+        found += own
     if not parts:
         return layout, list(leaves[: layout.count])
     if isinstance(layout, Maybe) and found[-1] is True and not getattr(layout.absence, "is_moved", False):
@@ -324,11 +329,11 @@ def _build(
     choose: Callable[[Any, Any], Any] | None,
     new_list: Callable[[list[Any]], Any],
 ) -> Any:
-    if layout is ABSENT or isinstance(layout, Nothing):
-        return None
-    if isinstance(layout, Row):
-        return layout.kind.of_row(layout, next(leaves), [next(leaves) for _ in range(layout.item.count)])
-    if not isinstance(layout, Tree | Object | Maybe | Either | Constants | Alternatives):
+    if not isinstance(layout, _OF_VALUES):
+        if layout is ABSENT or isinstance(layout, Nothing):
+            return None
+        if isinstance(layout, Row):
+            return layout.kind.of_row(layout, next(leaves), [next(leaves) for _ in range(layout.item.count)])
         return next(leaves)
     parts = [_build(part, leaves, choose, new_list) for part in layout.parts]
     if isinstance(layout, Maybe) and isinstance(layout.absence, Absence):

@@ -195,7 +195,8 @@ def _rows_in_room(
     if not found.kind.rows():
         return {}
     none = found.kind.without_rooms()
-    before, now = (_rows_among(as_seen(each), none, found.types) for each in (entry, current))
+    before = _rows_among(as_seen(entry), none, found.types)
+    now = before if current is entry else _rows_among(as_seen(current), none, found.types)
     ends = join_kinds(none, found.types, end.kind, end.types).kind.rows()
     wider = {}
     for where, row in found.kind.rows().items():
