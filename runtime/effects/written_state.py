@@ -17,7 +17,7 @@ import jax
 from autograph.runtime.code.code_names import codes_in, names_of
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import is_mutating_method
+from autograph.runtime.heap.places import is_mutating_method
 from autograph.runtime.layouts.statement_variables import CellVariable, has_contents
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, is_recording

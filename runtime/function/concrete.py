@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -17,7 +18,7 @@ from autograph.runtime.function.options import Tools
 from autograph.runtime.function.results import types_of
 from autograph.runtime.layouts.static_values import static_leaf
 from autograph.runtime.signatures.input_signature import as_input, check
-from autograph.runtime.signatures.inputs import stand_ins
+from autograph.runtime.signatures.inputs import InputType, specs_of, stand_ins
 from autograph.runtime.signatures.signature import CallSignature, as_tree
 from autograph.runtime.signatures.tensor_spec import TensorSpec
 from autograph.runtime.state.variables import Variable
@@ -259,23 +260,31 @@ class ConcreteFunction:
         return InvalidArgumentError(f"input #{number} (zero-based), `{label}`, {what}")
 
 
-def concrete_function(
-    name: str,
-    signature: CallSignature,
-    specs: tuple[TensorSpec, ...],
-    entry: Entry,
-    tools: Tools,
-    view: View,
-    implements: str | None,
-) -> ConcreteFunction:
+@dataclass
+class Traced:
+    """What a `ConcreteFunction` is made of, when it is asked for.
+
+    Attributes:
+      inputs: the specs that the arrays were known to fit, or their types.
+      concrete: the function, once it is made.
+    """
+
+    signature: CallSignature
+    inputs: Sequence[TensorSpec | InputType]
+    entry: Entry
+    concrete: ConcreteFunction | None = None
+
+
+def concrete_function(name: str, traced: Traced, tools: Tools, view: View, implements: str | None) -> ConcreteFunction:
     """Return the concrete function of a signature's program."""
+    specs, entry = specs_of(traced.inputs), traced.entry
 
     def types() -> Sequence[Any]:
         return stand_ins(specs, tools.symbolic_types)
 
     return ConcreteFunction(
         name,
-        signature,
+        traced.signature,
         specs,
         lambda *arrays: entry.program.without_changes(*arrays),
         lambda: tools.inspect(entry.program.jitted.trace(*types())),

@@ -20,7 +20,7 @@ from autograph.runtime.explorer.view import View
 from autograph.runtime.function import stages
 from autograph.runtime.function.cache import Cache, Entry
 from autograph.runtime.function.captures import Captures
-from autograph.runtime.function.concrete import ConcreteFunction, concrete_function
+from autograph.runtime.function.concrete import ConcreteFunction, Traced, concrete_function
 from autograph.runtime.function.dispatch import (
     Dispatcher,
     general_call,
@@ -39,15 +39,10 @@ from autograph.runtime.function.shortcuts import CALLS
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes
 from autograph.runtime.signatures.input_signature import InputSignature, is_signature_of_one
-from autograph.runtime.signatures.inputs import InputType, keys_of, spec_of, specs_of, type_of
+from autograph.runtime.signatures.inputs import keys_of, spec_of, type_of
 from autograph.runtime.signatures.placement import constrained, placed, spread_shardings
 from autograph.runtime.signatures.retrace import Trace, TraceLog
-from autograph.runtime.signatures.signature import (
-    Arguments,
-    CallSignature,
-    as_tree,
-    refuse_specs,
-)
+from autograph.runtime.signatures.signature import Arguments, CallSignature, as_tree, refuse_specs
 from autograph.runtime.signatures.tensor_spec import TensorSpec
 from autograph.runtime.state.linked_state import linked
 from autograph.runtime.state.variables import staging
@@ -58,21 +53,6 @@ from autograph.runtime.typing import PyTree
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R", covariant=True)
-
-
-@dataclasses.dataclass
-class _Traced:
-    """What a `ConcreteFunction` is made of, when it is asked for.
-
-    Attributes:
-      inputs: the specs that the arrays were known to fit, or their types.
-      concrete: the function, once it is made.
-    """
-
-    signature: CallSignature
-    inputs: Sequence[TensorSpec | InputType]
-    entry: Entry
-    concrete: ConcreteFunction | None = None
 
 
 class Function(Made, Generic[P, R], Forwarding):
@@ -161,7 +141,7 @@ class Function(Made, Generic[P, R], Forwarding):
             self._cache = Cache(
                 self.__name__, self._options.cache_limit, weakref.WeakMethod(referred(self._reference)._forget)
             )
-            self._concrete: dict[Any, _Traced] = {}
+            self._concrete: dict[Any, Traced] = {}
             self._changes: Changes | None = None  # what some program changes in its arguments
             self._log = TraceLog(self.__name__, self._options.reduce_retracing)
             self._calls = 0
@@ -248,7 +228,7 @@ class Function(Made, Generic[P, R], Forwarding):
         with self._lock:
             key, specs, entry = self._look_up(args, kwargs)
             if key not in self._concrete:
-                self._concrete[key] = _Traced(key[0], specs, entry)
+                self._concrete[key] = Traced(key[0], specs, entry)
             concrete = self._made_concrete(self._concrete[key])
         self._is_asked = True
         try:
@@ -585,7 +565,7 @@ class Function(Made, Generic[P, R], Forwarding):
             self._changes = self._changes or changes
             if changes is None and (not isinstance(fixed, bool) or not fixed):
                 inputs = entry.specs if entry.specs is not None else arrays
-                self._concrete.setdefault((settled, keys_of(inputs)), _Traced(settled, inputs, entry))
+                self._concrete.setdefault((settled, keys_of(inputs)), Traced(settled, inputs, entry))
 
     def _look_at_captures(self) -> None:
         """See whether captured Python values have changed; programs are distinguished by them."""
@@ -621,16 +601,13 @@ class Function(Made, Generic[P, R], Forwarding):
         entry = self._entry(signature, specs if is_open else False)
         return (signature, keys_of(specs)), specs, entry
 
-    def _made_concrete(self, traced: _Traced) -> ConcreteFunction:
+    def _made_concrete(self, traced: Traced) -> ConcreteFunction:
         """The concrete function of a trace. The lock is held."""
         if traced.concrete is None:
-            log, entry = self._log, traced.entry
+            log = self._log
             listings = functools.partial(self._tools.listings, self._function)
-            view = View(lambda: entry.program.statements, lambda: log.count, log.retraces, listings)
-            specs = specs_of(traced.inputs)
-            traced.concrete = concrete_function(
-                *(self.__name__, traced.signature, specs, entry, self._tools, view, self._options.implements)
-            )
+            view = View(lambda: traced.entry.program.statements, lambda: log.count, log.retraces, listings)
+            traced.concrete = concrete_function(self.__name__, traced, self._tools, view, self._options.implements)
         return traced.concrete
 
 

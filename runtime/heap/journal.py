@@ -12,18 +12,19 @@ was before, leads to it.
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from autograph.backends.selected import STAGING
 from autograph.runtime.errors import StagingError, describe_location
+from autograph.runtime.heap.attempts import WritesOfAttempt
 from autograph.runtime.heap.cached_reads import CachedRead
 from autograph.runtime.heap.copies import Copies
 from autograph.runtime.heap.holders import within_reach
+from autograph.runtime.heap.observers import Observer
 from autograph.runtime.heap.places import (
     MUTABLE_CONTAINERS,
     AttributePlace,
@@ -33,61 +34,11 @@ from autograph.runtime.heap.places import (
 )
 from autograph.runtime.heap.reach import Reach, same
 from autograph.runtime.heap.unknown import Reason, Unknowns, holds_unknown, is_unknown
-from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, has_contents
+from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot
 from autograph.runtime.lazy import lazy
 from autograph.runtime.tracing.locations import calling_line, location_of_assignment, user_location
 
 __all__ = ["MUTABLE_CONTAINERS", "AttributePlace", "ContentsPlace", "Journal", "Place", "Region"]
-
-_READING_METHODS = frozenset(
-    [
-        "copy",
-        "count",
-        "index",
-        "get",
-        "items",
-        "keys",
-        "values",
-        "difference",
-        "intersection",
-        "union",
-        "issubset",
-        "issuperset",
-        "isdisjoint",
-        "symmetric_difference",
-        "decode",
-        "find",
-        "hex",
-        "startswith",
-        "endswith",
-        "split",
-        "join",
-        "strip",
-        "fromkeys",
-    ]
-)
-
-
-class Observer(Protocol):
-    """What else is known of the trace. A journal tells it of the blocks: of those that begin after it is made where they begin, too."""
-
-    def enter(self) -> Any:
-        """What is known when a block begins."""
-
-    def leave(self, before: Any) -> None:
-        """Forget what a block has made known, of which this was known when it began; None: nothing was."""
-
-    def take_elements(self, before: Any) -> list[Any]:
-        """Take back what a path has made elements of lists, for `give_elements`."""
-
-    def give_elements(self, given: Iterable[Any]) -> None:
-        """Note again what a path has made elements of lists."""
-
-    def check_unreported(self) -> None:
-        """Refuse writes that were not reported."""
-
-    def refresh(self) -> None:
-        """Take what the containers hold now for what they are to hold."""
 
 
 class Region:
@@ -259,30 +210,6 @@ class Watch:
         for place, old, _ in reversed(self.entries()):
             if not same(place.get(), old):
                 place.set(old)
-
-
-class WritesOfAttempt:
-    """What the body of a ``try`` statement has written so far, wherever.
-
-    Attributes:
-      before: place and old value, by key.
-      born: what it has made, by identity.
-      stands_for: by identity, what represents a container or an object in a loop's body, and that.
-    """
-
-    def __init__(self) -> None:
-        self.before: dict[Any, tuple[Place, Any]] = {}
-        self.born: dict[int, Any] = {}
-        self.stands_for: dict[int, tuple[Any, Any]] = {}
-
-    def note(self, place: Place, held: Any) -> None:
-        self.before.setdefault(place.key, (place, held))
-
-    def real(self, owner: Any) -> Any:
-        """What an object or a container represents, before all loops."""
-        while (known := self.stands_for.get(id(owner))) is not None and known[1] is not owner:
-            owner = known[1]
-        return owner
 
 
 class Journal:
@@ -699,18 +626,3 @@ def _owner_of(place: Place) -> Any:
 def _is_unknown(place: Place) -> bool:
     owner = getattr(place, "owner", None)
     return is_unknown(owner) or holds_unknown(owner, place.get())
-
-
-def holds_list(place: Place, value: Any) -> bool:
-    """Whether ``value``, held by this place, is a `TracedList` or what one contains."""
-    return has_contents(place.owner) if isinstance(place, ContentsPlace) else isinstance(value, list)
-
-
-def is_mutating_method(called: Any) -> bool:
-    """Whether this is a bound method of a builtin container that may change it."""
-    owner = getattr(called, "__self__", None)
-    return (
-        (isinstance(called, types.BuiltinMethodType) or has_contents(owner))
-        and isinstance(owner, MUTABLE_CONTAINERS)
-        and called.__name__ not in _READING_METHODS
-    )

@@ -19,7 +19,7 @@ from autograph.backends.selected import STAGING
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.extents import exactly
 from autograph.runtime.containers.padded import Padded
-from autograph.runtime.heap.journal import WritesOfAttempt
+from autograph.runtime.heap.attempts import WritesOfAttempt
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Place
 from autograph.runtime.heap.reach import namespace_of
 from autograph.runtime.layouts.objects import is_state

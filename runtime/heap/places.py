@@ -22,6 +22,34 @@ from autograph.runtime.tracing.recording import LOCAL
 
 MUTABLE_CONTAINERS = (list, dict, set, collections.deque, bytearray)
 
+_READING_METHODS = frozenset(
+    [
+        "copy",
+        "count",
+        "index",
+        "get",
+        "items",
+        "keys",
+        "values",
+        "difference",
+        "intersection",
+        "union",
+        "issubset",
+        "issuperset",
+        "isdisjoint",
+        "symmetric_difference",
+        "decode",
+        "find",
+        "hex",
+        "startswith",
+        "endswith",
+        "split",
+        "join",
+        "strip",
+        "fromkeys",
+    ]
+)
+
 
 class AttributePlace:
     """An attribute of an object. One that the object only inherits, a class's default, reads as what it inherits.
@@ -132,3 +160,18 @@ def contents(owner: Any) -> Any:
 def is_cache(owner: Any, name: str) -> bool:
     """Whether the attribute is where a `functools.cached_property` keeps its value."""
     return isinstance(getattr(type(owner), name, None), functools.cached_property)
+
+
+def holds_list(place: Place, value: Any) -> bool:
+    """Whether ``value``, held by this place, is a `TracedList` or what one contains."""
+    return has_contents(place.owner) if isinstance(place, ContentsPlace) else isinstance(value, list)
+
+
+def is_mutating_method(called: Any) -> bool:
+    """Whether this is a bound method of a builtin container that may change it."""
+    owner = getattr(called, "__self__", None)
+    return (
+        (isinstance(called, types.BuiltinMethodType) or has_contents(owner))
+        and isinstance(owner, MUTABLE_CONTAINERS)
+        and called.__name__ not in _READING_METHODS
+    )

@@ -452,3 +452,10 @@ def holds_attributes(layout: Layout) -> bool:
 def depth(layout: Layout) -> int:
     """How many values lie within each other."""
     return 1 + max(map(depth, layout.parts), default=0)
+
+
+def may_be_none(layout: Layout) -> bool:
+    """Whether a value of this layout may be None, or something in it."""
+    if isinstance(layout, Seq) and layout.role == FILLED:
+        return False
+    return layout is ABSENT or isinstance(layout, Maybe) or any(map(may_be_none, layout.parts))

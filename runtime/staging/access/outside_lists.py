@@ -11,7 +11,7 @@ from autograph.backends.base import NotRollable
 from autograph.runtime.effects.callbacks import py_function
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.heap.journal import is_mutating_method
+from autograph.runtime.heap.places import is_mutating_method
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.state.processes import is_one_of_several
 from autograph.runtime.tracing.locations import user_location, warn

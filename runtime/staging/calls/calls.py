@@ -24,9 +24,9 @@ from autograph.runtime.effects.raising import current, through_control_flow
 from autograph.runtime.effects.written_state import refuse_written_state
 from autograph.runtime.errors import ArgumentsChanged, ConversionError
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.heap.journal import ContentsPlace, is_mutating_method
+from autograph.runtime.heap.journal import ContentsPlace
 from autograph.runtime.heap.list_outputs import as_argument
-from autograph.runtime.heap.places import MUTABLE_CONTAINERS
+from autograph.runtime.heap.places import MUTABLE_CONTAINERS, is_mutating_method
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.staging.access.operations import class_attribute

@@ -15,7 +15,8 @@ from autograph.runtime.containers.extents import UNBOUNDED, Extent, exactly
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, holds_list
+from autograph.runtime.heap.journal import ContentsPlace, Journal, Place
+from autograph.runtime.heap.places import holds_list
 from autograph.runtime.layouts.describe import describe, typed, unflatten
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import BUFFERS, Array, Layout, Row, Seq, Static, leaves_of

@@ -27,8 +27,8 @@ from autograph.runtime.effects.raise_sites import Site
 from autograph.runtime.effects.raising import chosen, current, remade
 from autograph.runtime.effects.staged_raises import BothRaise, is_outcome
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.attempts import WritesOfAttempt
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.heap.journal import WritesOfAttempt
 from autograph.runtime.heap.moments import Moment
 from autograph.runtime.heap.places import Place
 from autograph.runtime.heap.reach import same

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any
 
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.iterables import StagedIterable
-from autograph.runtime.heap.holders import reached
-from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Region, holds_list
-from autograph.runtime.layouts.describe import anonymous, describe
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.holders import reached, within_reach
+from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Region
+from autograph.runtime.heap.places import holds_list
+from autograph.runtime.layouts.describe import anonymous, describe, typed
 from autograph.runtime.layouts.kinds import Layout
+from autograph.runtime.layouts.mismatches import Mismatch
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
     CellVariable,
@@ -150,3 +155,38 @@ class Carry:
 
     def position(self, variable: Variable) -> int:
         return next(k for k, each in enumerate(self.variables) if each is variable)
+
+    def is_held_by_variable(self, owner: Any) -> bool:
+        """Whether an object or a container leads to this one that the iteration has left in a local variable."""
+        values = (variable.get() for variable in self.variables if isinstance(variable, CellVariable))
+        holders = [value for value in values if value is not owner and value is not UNBOUND]
+        return bool(within_reach({id(owner)}, holders))
+
+    def check_functions(self, carried: Carried, leaves: Sequence[Any], rebound: Sequence[Any]) -> None:
+        """Ensure that a function which each iteration defines again finds its closure variables after the loop.
+
+        Args:
+          rebound: the cells that an iteration rebinds.
+        """
+        own = {id(variable.cell) for variable in self.variables if isinstance(variable, CellVariable)}
+        dropped = {id(cell) for cell in rebound} - own
+        for leaf in leaves if dropped else ():
+            cells = (
+                zip(leaf.__code__.co_freevars, leaf.__closure__ or (), strict=True)
+                if type(leaf) is FunctionType
+                else ()
+            )
+            names = [name for name, cell in cells if id(cell) in dropped]
+            if names and leaf is not carried.entry:
+                raise StagingError(
+                    f"{self.where}\n  After an iteration of this staged loop, {carried.variable.name!r} is a function that "
+                    f"closes over {names[0]!r}, a variable of that iteration.\n  Create the function after the loop, or read "
+                    f"{names[0]!r} after it."
+                )
+
+    def before_loop(self, mismatch: Mismatch) -> Mismatch:
+        """The same with what a variable of another structure was before the loop, whatever iterations have made of it."""
+        entry = next((each.entry for each in self.carried if each.variable.name == mismatch.name), UNBOUND)
+        if not mismatch.is_structure or entry is UNBOUND:
+            return mismatch
+        return dataclasses.replace(mismatch, left=typed(*describe(entry)))

@@ -15,7 +15,8 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.growing_texts import GrowingText, is_text
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.identities import Given
-from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, holds_list
+from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place
+from autograph.runtime.heap.places import holds_list
 from autograph.runtime.heap.unknown import Reason
 from autograph.runtime.layouts.describe import Known, describe_variable, typed, unbound, unflatten
 from autograph.runtime.layouts.join import Joiner

@@ -19,7 +19,6 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import gathered
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, Region
 from autograph.runtime.heap.reach import same
@@ -29,7 +28,6 @@ from autograph.runtime.layouts.kinds import tags_in
 from autograph.runtime.layouts.sides import with_numbers
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
-    CellVariable,
     Slot,
     Snapshot,
     Variable,
@@ -490,7 +488,7 @@ class LoopTrace:
                 end.lists[key] = list_end(place.owner, before, (id(place), ()), self.backend)
             if isinstance(place, ContentsPlace) and (appended := appended_to(place, before)) is not None:
                 end.growing[key] = self.lists.growing_list(place, appended)
-                if self._is_held_by_variable(place.owner):  # which would be carried without what has been appended
+                if self.carry.is_held_by_variable(place.owner):  # which would be carried without what has been appended
                     end.reads.add(id(place.owner))
 
     def _trace_test(self) -> tuple[Traced, bool]:
@@ -528,12 +526,6 @@ class LoopTrace:
             region.roll_back()
             self.carry.snapshot.restore()
             self.journal.close(region)
-
-    def _is_held_by_variable(self, owner: Any) -> bool:
-        """Whether an object or a container leads to this one that the iteration has left in a local variable."""
-        values = (variable.get() for variable in self.carry.variables if isinstance(variable, CellVariable))
-        holders = [value for value in values if value is not owner and value is not UNBOUND]
-        return bool(within_reach({id(owner)}, holders))
 
     # Binding.
 

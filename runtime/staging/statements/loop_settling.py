@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-from collections.abc import Callable, Collection, Sequence
-from types import FunctionType
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend, LeafType, Output
@@ -16,26 +14,24 @@ from autograph.runtime.effects.staged_raises import is_absence_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place
-from autograph.runtime.layouts.describe import describe, typed, untyped
+from autograph.runtime.layouts.describe import typed, untyped
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import (
-    ABSENT,
-    FILLED,
     Array,
     Layout,
     Maybe,
-    Seq,
     Static,
     constants_in,
     depth,
     holds_attributes,
     leaves_of,
+    may_be_none,
 )
 from autograph.runtime.layouts.list_room import refuse_growth
 from autograph.runtime.layouts.mismatches import Mismatch, variables_of
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.sides import Joined, injected
-from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, Variable
+from autograph.runtime.layouts.statement_variables import UNBOUND, Variable
 from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.policy.loop_options import LoopOptions
 from autograph.runtime.staging.statements.carry import Carry
@@ -126,6 +122,10 @@ class Settling:
         """Whether that was necessary: whether a variable is not just the same array type before and after."""
         return Settling.joiner.made(self) is not None
 
+    @property
+    def _mismatches(self) -> list[Mismatch]:
+        return self.joiner.mismatches if self.has_joined else []
+
     @lazy
     def memory(self) -> CarryMemory:
         """What the loops inside of the outermost have carried."""
@@ -197,12 +197,15 @@ class Settling:
             if carried is None or not carried.is_input:
                 again |= self._born(variable, carried, last, leaves, end.absences)
             else:
-                self._check_functions(carried, leaves, end)
-                again |= self._joined(carried, last, leaves, functools.partial(self._line_of, end, leaves))
-        if self.has_joined and self.joiner.mismatches:
-            mismatches = list(map(self._before_loop, self.joiner.mismatches))
+                self.carry.check_functions(carried, leaves, end.rebound)
+                count = len(self._mismatches)
+                again |= self._joined(carried, last, leaves)
+                line_of = functools.partial(self._line_of, end, leaves)
+                self._mismatches[count:] = [each.located(None, line_of) for each in self._mismatches[count:]]
+        if self._mismatches:
+            mismatches = list(map(self.carry.before_loop, self._mismatches))
             # None that only the first iteration finds is no difference once that has run by itself.
-            lasting = [each for each in mismatches if not _may_be_none(each.left)]
+            lasting = [each for each in mismatches if not may_be_none(each.left)]
             change = carry_changes(self.carry.where, lasting or mismatches, self.options.has_invariants)
             change._differing = variables_of(lasting)
             raise change
@@ -489,9 +492,7 @@ class Settling:
         self.carry.start_again(carried)
         return True
 
-    def _joined(
-        self, carried: Carried, last: VariableEnd, leaves: list[Any], line_of: Callable[[int], str | None]
-    ) -> bool:
+    def _joined(self, carried: Carried, last: VariableEnd, leaves: list[Any]) -> bool:
         """Carry a variable by the join of what it is before and after an iteration; True if that is new."""
         if self._opens_objects(carried, leaves):
             return True
@@ -506,20 +507,17 @@ class Settling:
         if before == after and isinstance(before.inner, Array):  # as most are
             carried.results = self._results(carried, last, range(len(leaves)), leaves)
             return False
-        mismatches = self.joiner.mismatches
-        count = len(mismatches)
+        count = len(self._mismatches)
         joined = self.joiner.join(carried.variable.name, before, after)
-        if len(mismatches) > count:
+        if len(self._mismatches) > count:
             if not (is_text_layout(after.inner) and self._grows_as_text(carried)):
-                mismatches[count:] = [each.located(None, line_of) for each in mismatches[count:]]
                 return False
-            del mismatches[count:]
+            del self._mismatches[count:]
             return True
         layout = joined.layout
         assert isinstance(layout, Maybe)
         if layout != before:
             self._widen(carried, joined, before, after)
-            mismatches[count:] = [each.located(None, line_of) for each in mismatches[count:]]
             return True
         carried.results = self._results(carried, last, joined.right, injected(joined.right, leaves))
         return False
@@ -527,7 +525,7 @@ class Settling:
     def _results(self, carried: Carried, last: VariableEnd, sources: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
         """The leaves that an iteration leaves in a variable, None for those that it found there."""
         return [
-            None if type is None or _is_installed(source, k, last) else leaf
+            None if type is None or (isinstance(source, int) and last.installed[source] == k) else leaf
             for k, (type, source, leaf) in enumerate(zip(carried.types, sources, leaves, strict=True))
         ]
 
@@ -555,34 +553,16 @@ class Settling:
         ]
         return any([self._grows_as_text(carried) for carried in found])
 
-    def _check_functions(self, carried: Carried, leaves: Sequence[Any], end: BodyEnd) -> None:
-        """Ensure that a function which each iteration defines again finds its closure variables after the loop."""
-        own = {id(variable.cell) for variable in self.carry.variables if isinstance(variable, CellVariable)}
-        dropped = {id(cell) for cell in end.rebound} - own
-        for leaf in leaves if dropped else ():
-            cells = (
-                zip(leaf.__code__.co_freevars, leaf.__closure__ or (), strict=True)
-                if type(leaf) is FunctionType
-                else ()
-            )
-            names = [name for name, cell in cells if id(cell) in dropped]
-            if names and leaf is not carried.entry:
-                raise StagingError(
-                    f"{self.carry.where}\n  After an iteration of this staged loop, {carried.variable.name!r} is a function that "
-                    f"closes over {names[0]!r}, a variable of that iteration.\n  Create the function after the loop, or read "
-                    f"{names[0]!r} after it."
-                )
-
     def _widen(self, carried: Carried, joined: Joined, before: Maybe, after: Maybe) -> None:
         layout = joined.layout
         assert isinstance(layout, Maybe)
         leaves = list(zip(leaves_of(before), leaves_of(layout), strict=False))
         if untyped(layout.inner) != carried.layout or any(_is_wider(old, new) for old, new in leaves):
             self._widen_further_out(carried, joined)
-        if self.may_peel and _may_be_none(before.inner) and not _may_be_none(after.inner):
+        if self.may_peel and may_be_none(before.inner) and not may_be_none(after.inner):
             self.found_none = True
             if self.from_python:
-                self.joiner.mismatches.append(Mismatch(carried.variable.name, before, after, is_structure=True))
+                self._mismatches.append(Mismatch(carried.variable.name, before, after, is_structure=True))
         self._take_deeper(carried, layout)
         carried.take(layout, injected(joined.left, carried.start))
         self._remember(carried)
@@ -601,24 +581,6 @@ class Settling:
                 self.conflict = refuse_nesting(self.carry.where, [carried])
                 raise self.conflict
 
-    def _before_loop(self, mismatch: Mismatch) -> Mismatch:
-        """The same with what a variable of another structure was before the loop, whatever iterations have made of it."""
-        entry = next((each.entry for each in self.carry.carried if each.variable.name == mismatch.name), UNBOUND)
-        if not mismatch.is_structure or entry is UNBOUND:
-            return mismatch
-        return dataclasses.replace(mismatch, left=typed(*describe(entry)))
-
-
-def _is_installed(source: Any, k: int, last: VariableEnd) -> bool:
-    """Whether an iteration leaves a leaf that it found in that place."""
-    return isinstance(source, int) and last.installed[source] == k
-
 
 def _is_wider(old: Layout, new: Layout) -> bool:
     return isinstance(old, Array) and isinstance(new, Array) and old != new
-
-
-def _may_be_none(layout: Layout) -> bool:
-    if isinstance(layout, Seq) and layout.role == FILLED:
-        return False
-    return layout is ABSENT or isinstance(layout, Maybe) or any(map(_may_be_none, layout.parts))
