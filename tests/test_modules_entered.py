@@ -17,12 +17,15 @@ RUNTIME = ROOT / "runtime"
 MOST = 49
 # What is about lists, dicts, sets, objects and None only.
 ABOUT_CONTAINERS = (
-    *("containers/keyed_lists", "containers/padded", "containers/padded_arrays", "containers/traced_deques"),
-    *("containers/traced_dicts", "containers/traced_lists", "containers/traced_sets", "containers/tensor_array"),
-    *("heap/list_outputs", "layouts/one_of", "layouts/optional", "layouts/perhaps"),
-    *("staging/access/absences", "staging/access/aliased_writes", "staging/builtins/lists", "staging/builtins/keys"),
-    *("staging/statements/growing_lists", "staging/statements/joined_parts", "staging/statements/list_growth"),
-    *("staging/statements/nones", "staging/statements/constants"),
+    *("containers/keyed_lists", "containers/padded", "containers/padded_arrays", "containers/parts"),
+    *("containers/traced_deques", "containers/traced_dicts", "containers/traced_lists", "containers/traced_sets"),
+    *("containers/tensor_array", "heap/elements", "heap/identities", "heap/list_outputs", "heap/unknown"),
+    *("layouts/list_room", "layouts/objects", "layouts/one_of", "layouts/optional", "layouts/perhaps"),
+    *("signatures/changed_arguments", "staging/access/absences", "staging/access/aliased_writes"),
+    *("staging/builtins/lists", "staging/builtins/keys", "staging/statements/body_containers"),
+    *("staging/statements/constants", "staging/statements/growing_lists", "staging/statements/joined_parts"),
+    *("staging/statements/list_carry", "staging/statements/list_growth", "staging/statements/nones"),
+    "staging/statements/part_carry",
 )
 
 
