@@ -239,6 +239,21 @@ def bare_except(x):
     return r
 
 
+def failed_assertions_raised_again_in_a_loop(x):
+    failed = 0
+    for _ in range(3):
+        try:
+            try:
+                assert not isinstance(x, str) and failed is None, "failed"
+            except AssertionError:
+                x = x + 1
+                if x > 1:
+                    raise
+        except AssertionError:
+            failed += 1
+    return x, failed
+
+
 def skips_bad_values(xs):
     total, bad = 0.0, 0
     for x in xs:
@@ -880,6 +895,7 @@ PROGRAMS = [
     (chained, SIGNS),
     (every_base_class, STEPS),
     (bare_except, SIGNS),
+    (failed_assertions_raised_again_in_a_loop, SIGNS),
     (skips_bad_values, ROWS),
     (stops_at_the_first, ROWS),
     (break_in_the_body, ROWS),

@@ -49,6 +49,22 @@ def test_outside_traces_it_is_python():
             assert same(ag.convert(program)(*as_given(case)), program(*as_given(case)))
 
 
+def test_a_failed_assertion_is_raised_again_where_the_condition_holds():
+    def program(x):
+        try:
+            assert x is None, "no steps"
+        except AssertionError:
+            if x > 1:
+                raise
+            x = x - 1
+        return x
+
+    compiled = ag.function(program)
+    assert float(compiled(jnp.float32(0.5))) == program(0.5)
+    with pytest.raises(AssertionError, match="no steps"):
+        compiled(jnp.float32(4.0))
+
+
 def without_try(x):
     y = x * 2
     if y > 3:

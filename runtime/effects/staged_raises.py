@@ -240,7 +240,7 @@ class Raising(InTrace):
         there later. Such a loop runs its first iteration by itself, if it can; where the error still comes up, the loop is to
         carry what might provide it: see `Region.absences`.
         """
-        if error is region.raising or remade(error) is not None:
+        if error is region.raising or self._is_of_a_raise(error) or remade(error) is not None:
             return True
         if not is_outcome(error):
             return False
@@ -257,6 +257,13 @@ class Raising(InTrace):
             for loop in loops:
                 loop.absences.append((type(error), getattr(error, "name", None)))  # not the error: it holds objects
         return True
+
+    def _is_of_a_raise(self, error: BaseException) -> bool:
+        """Whether a ``raise`` or ``assert`` around the block has raised this, which a handler raises again."""
+        scope = current().scope
+        return any(error is each.raising for each in self.journal.regions) or (
+            scope is not None and error is scope.last
+        )
 
     def ended_by(self, error: BaseException) -> None:
         """Note that the tracing of a staged block has ended with an exception that is no ``raise`` of its own."""
