@@ -302,7 +302,7 @@ def test_where_that_cannot_be_raised_it_is_refused():
 def differing(x):
     a, c, e = (1.0, 2), 2.5, {"k": 1}
     if x > 0:
-        a, c = (1.0,), "t"
+        a, c = (1.0, "s"), "t"
         e = {"k": jnp.zeros(3)}  # makes
     return a, c, e
 
@@ -312,10 +312,10 @@ def test_all_that_differs_is_named_with_both_sides_and_their_lines():
         ag.function(differing)(jnp.asarray(1.0))
     lines, first = inspect.getsourcelines(differing)
     (line,) = [first + k for k, text in enumerate(lines) if "# makes" in text]
-    assert f"""  The branches of this statement leave 'a', 'c' and "e['k']" with different types, and its test is traced.
-    a
-    if true:  (1.0,)
-    if false: (1.0, 2)
+    assert f"""  The branches of this statement leave 'a[1]', 'c' and "e['k']" with different types, and its test is traced.
+    a[1]
+    if true:  's'
+    if false: 2
     c
     if true:  't'
     if false: 2.5

@@ -213,19 +213,25 @@ def traced_sizes():
     assert jnp.asarray(jax.jit(ag.convert(lambda n: jnp.arange(100)[:n]))(n)).tolist() == [0, 1, 2]
 
 
-@claim("A tuple has a fixed length")
+@claim("A tuple that grows in a staged loop")
 def tuples():
-    def grows(xs):
-        found = ()
+    def grows(xs, first=()):
+        found = first
         for x in xs:
-            found = (*found, x)
+            if x > 0:
+                found = (*found, x)
         return found
 
-    def differs(x):
-        return (x,) if x > 0 else (x, x)
+    def within(xs):
+        state = {"found": ()}
+        for x in xs:
+            state["found"] += (x,)
+        return state
 
-    refused(grows, ONES)
-    refused(differs, X)
+    agrees(grows, ONES)
+    agrees(lambda x: (x,) if x > 0 else (x, x), X)
+    refused(lambda xs: grows(xs, (jnp.zeros(2),)), ONES)
+    refused(within, ONES)
 
 
 @claim("`None`, a possibly undefined variable")
@@ -276,7 +282,7 @@ def elements():
     def tuples(n):
         found = []
         for i in range(n):
-            found.append((1.0,) if i > 1 else (1.0, 2.0))
+            found.append((1.0,) if i > 1 else (1.0, "a"))
         return found
 
     def twice(n):
@@ -288,11 +294,16 @@ def elements():
         return rows
 
     def lists(n):
-        return [[i] if i > 1 else [i, i] for i in range(n)], ["a" if i > 1 else None for i in range(n)]
+        few = [(i,) if i > 1 else (i, i) for i in range(n)]
+        return [[i] if i > 1 else [i, i] for i in range(n)], few, ["a" if i > 1 else None for i in range(n)]
 
     refused(tuples, jnp.array(3))
     refused(twice, jnp.array(3))
-    assert plain(ag.function(lists)(jnp.array(3))) == ([[0, 0], [1, 1], [2]], [None, None, "a"])
+    assert plain(ag.function(lists)(jnp.array(3))) == (
+        [[0, 0], [1, 1], [2]],
+        [(0, 0), (1, 1), (2,)],
+        [None, None, "a"],
+    )
 
 
 @claim("A list that grows in a loop")

@@ -119,6 +119,12 @@ class LowerLists(Rewriter):
             return self._extended(node)
         return self._new(node) if not node.elts else node
 
+    def visit_Tuple(self, node: gast.AST) -> gast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, gast.Load) or not any(isinstance(item, gast.Starred) for item in node.elts):
+            return node
+        return placed(self.context.call("tuple_of_list", self._extended(node)), node)
+
     def visit_Set(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
         return placed(self.context.call("set_of", *node.elts), node)

@@ -24,10 +24,8 @@ class TracedTuple(TracedList):
         del facts
         return str(tuple(items))
 
-    def holding(self, contents: Any) -> Any:
-        """Another tuple, of these contents: Python's own where their number is known."""
-        if isinstance(contents, tuple):
-            return contents
+    def holding(self, contents: Any) -> TracedTuple:
+        """Another tuple, of these contents."""
         made = TracedTuple((), self.checks)
         made.set_contents(contents)
         return made
@@ -64,6 +62,8 @@ class TracedTuple(TracedList):
         return not self == other
 
     def __hash__(self) -> int:  # type: ignore[override]
+        if not self._is_padded():
+            return hash(tuple(self))
         raise StagingError(
             f"{user_location()}\n  A tuple of traced length is used as a key of a dict, or in a set: its hash is known only at run time.\n"
             "  Use a tuple of a fixed length as the key."

@@ -22,6 +22,7 @@ from autograph.runtime.containers.padded_gathers import gathered
 from autograph.runtime.containers.padded_rules import as_padded_array
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList, is_table
+from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.raising import catching
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
@@ -135,8 +136,8 @@ class Lookups(InTrace):
             self.check_bounds(target, key)
         elif (method := user_method(type(target), "__getitem__")) is not None:
             return self.call(method)(target, _plain(key))
-        if kind is Span and type(target) is list:
-            return TracedList(target, self.checks)[_plain(key)]
+        if kind is Span and type(target) in (list, tuple):
+            return (TracedList if type(target) is list else TracedTuple)(target, self.checks)[_plain(key)]
         if has_span(key):
             array = self.slices.array_of(target, key)
             self.check_bounds(array, key)

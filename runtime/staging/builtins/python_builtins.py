@@ -412,7 +412,11 @@ class Builtins(InTrace):
         if not args or type(args[0]) is tuple:
             return tuple(*args)
         items = self._list(*args)
-        return TracedTuple((), self.checks).holding(items.copy().contents()) if is_traced_list(items) else tuple(items)
+        return self.tuple_of_list(items.copy() if is_traced_list(items) else items)
+
+    def tuple_of_list(self, items: list[Any]) -> Any:
+        """The tuple of the items of a list that no one else has: of those of ``(*xs, y)``, say."""
+        return TracedTuple(items, self.checks) if is_traced_list(items) else tuple(items)
 
     def joined(self, join: Callable[[Iterable[str]], str], iterable: Any) -> Any:
         """``separator.join(iterable)``."""

@@ -60,7 +60,7 @@ class ArgumentLists:
         """The value of the parameter ``*args`` of a function that is called with these."""
         if not any(map(_is_unpacked, given)):
             return given
-        return TracedTuple((), self._operators).holding(self._joined(given).contents())
+        return self._operators.tuple_of_list(self._joined(given))
 
     def call_unpacking(self, called: Any, is_outside: bool = False) -> Any:
         """`call`, or `call_outside`, for a call in which some arguments are `arguments`."""

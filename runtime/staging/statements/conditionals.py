@@ -14,8 +14,9 @@ import jax
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend
+from autograph.runtime.containers.element_kinds import DifferentKinds
 from autograph.runtime.containers.parts import lists_in_arrays, parts_of, stack_new_elements, unstack_lists
-from autograph.runtime.effects.growing_texts import is_text_layout
+from autograph.runtime.effects.growing_values import may_differ_in_length, may_grow
 from autograph.runtime.effects.raising import current, gathered
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
@@ -265,11 +266,12 @@ class Conditionals(InTrace):
         variables: Sequence[Variable],
         snapshot: Snapshot | EmptySnapshot,
         result_name: str | None = None,
-        texts: Collection[Any] = (),
+        growing: Collection[Any] = (),
     ) -> Any:
         """Trace both blocks, settle what they leave behind, emit one conditional, and bind its results.
 
-        ``texts``: the results, by number, and the places, that hold texts of several forms: each block leaves its pieces.
+        ``growing``: the results, by number, and the places, that hold texts or tuples that differ in length: each block leaves
+        a value of any length.
         """
         where = user_location()
         self.journal.check_unreported()
@@ -280,13 +282,16 @@ class Conditionals(InTrace):
             ends = []
             for block, taken, facts in ((body, True, if_true), (orelse, False, if_false)):
                 with narrowed(facts, snapshot):
-                    ends.append(self._trace_block(block, variables, snapshot, (predicate, taken), facts, texts))
+                    ends.append(self._trace_block(block, variables, snapshot, (predicate, taken), facts, growing))
         except RecursionError:
             endless = StagingError(f"{where}\n{_why_too_deep()}")
             endless._is_endless = True
             raise endless from None
-        if not texts and (found := self._texts_of_several_forms(ends, len(variables) + 1)):
-            return self.staged_if(test, body, orelse, variables, snapshot, result_name, found)
+        if not growing and (found := self._of_several_lengths(ends, len(variables) + 1)):
+            try:
+                return self.staged_if(test, body, orelse, variables, snapshot, result_name, found)
+            except DifferentKinds:  # of tuples: what is said of their structures tells more
+                pass
         result = Slot(RESULT, None)
         places: list[Any] = [result, *variables]
         parts, written = self._joined_parts(ends, len(places), entry, snapshot, where, predicate)
@@ -317,24 +322,24 @@ class Conditionals(InTrace):
             self.journal.give_elements(end.given)
         return result.value
 
-    def _texts_of_several_forms(self, ends: Sequence[BranchEnd], count: int) -> list[Any]:
-        """Which results, and places, hold texts on both paths, and of no one form: a constant and a text of traced values, say."""
+    def _of_several_lengths(self, ends: Sequence[BranchEnd], count: int) -> list[Any]:
+        """Which results, and places, hold texts, or tuples of several lengths, that have no one layout."""
         if any(end.raises for end in ends):
             return []
         sides: dict[Any, list[Side]] = {}
         for end in ends:
             for k, layout in enumerate(end.layouts[:count]):
-                if is_text_layout(layout.inner):
+                if may_grow(layout.inner):
                     sides[k] = [each.side(k) for each in ends]
             for key, (place, layout, _) in end.written.items():
-                if is_text_layout(layout.inner):
+                if may_grow(layout.inner) and not isinstance(place, ContentsPlace):
                     sides[key] = [each.side_of_place(place) for each in ends]
         found = []
         for k, (one, other) in sides.items():
             joiner = Joiner(self.backend, chooses=True)
             joiner.join("", one.layout, other.layout)
             held = [each.layout.inner for each in (one, other) if isinstance(each.layout, Maybe)]
-            if joiner.mismatches and len(held) == 2 and all(map(is_text_layout, held)):
+            if joiner.mismatches and len(held) == 2 and may_differ_in_length(*held):
                 found.append(k)
         return found
 
@@ -378,11 +383,11 @@ class Conditionals(InTrace):
         snapshot: Snapshot | EmptySnapshot,
         path: tuple[Any, bool],
         facts: Facts,
-        texts: Collection[Any],
+        growing: Collection[Any],
     ) -> BranchEnd:
         entry = [variable.get() for variable in variables]
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
-        end = BranchEnd(self.backend, self.marks.defined, facts, texts)
+        end = BranchEnd(self.backend, self.marks.defined, facts, growing)
         statements = None if isinstance(block, Kept) else block
         present = block.value if isinstance(block, Kept) else None  # without statements
 
@@ -451,7 +456,7 @@ class Conditionals(InTrace):
         values = [returned, *(variable.get() for variable in variables)]
         region.leave(values)
         for k, value in enumerate(values):
-            value = end.as_pieces(k, value)
+            value = end.of_any_length(k, value)
             if value is not UNBOUND:
                 unstack_lists(value, in_arrays, region.writes)
                 end.parts[k] = EndParts(value, self.identities)
@@ -463,7 +468,7 @@ class Conditionals(InTrace):
             if old is not UNBOUND:
                 unchanged.extend(flatten(old, isinstance(place, ContentsPlace))[0])
             stack_new_elements(place, old)
-            value = end.as_pieces(key, place.get())
+            value = end.of_any_length(key, place.get())
             end.written[key] = (place, *add(value, place))
             if value is not UNBOUND:
                 end.parts[key] = EndParts(value, self.identities)

@@ -12,7 +12,7 @@ from autograph.backends.base import MISSING, Backend, LeafType, Traced
 from autograph.runtime.containers.padded import Padded, as_seen, chosen, emptied
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.effects.growing_texts import GrowingText, is_text
+from autograph.runtime.effects.growing_values import of_any_length
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place
@@ -94,7 +94,7 @@ class BranchEnd:
     Args:
       defined: under which condition the variable is bound by which the program comes to a value. See `Marks.defined`.
       facts: what holds where the branch is taken.
-      texts: the results, by position, and places, by key, that hold texts of another form on the other path.
+      growing: the results, by position, and places, by key, that hold a text or tuple of another length on the other path.
     """
 
     def __init__(
@@ -102,10 +102,10 @@ class BranchEnd:
         backend: Backend,
         defined: Callable[[Any], Any],
         facts: Sequence[tuple[Any, bool]],
-        texts: Collection[Any] = (),
+        growing: Collection[Any] = (),
     ) -> None:
         self.backend = backend
-        self._texts = texts
+        self._growing = growing
         self._defined = defined
         self._facts = facts
         self.traced = Traced(None, ())
@@ -117,9 +117,10 @@ class BranchEnd:
         self.made_unknown: Sequence[tuple[Any, Reason]] = ()
         self.given: list[Given] = []
 
-    def as_pieces(self, k: Any, value: Any) -> Any:
-        """What a result or place holds; a text that is of another form on the other path by its pieces."""
-        return GrowingText.of(value) if k in self._texts and is_text(value) else value
+    def of_any_length(self, k: Any, value: Any) -> Any:
+        """What a result or place holds; a text or tuple that differs in length from that of the other path as one of any length."""
+        found = of_any_length(value) if k in self._growing else None
+        return value if found is None else found
 
     def side(self, k: int) -> Side:
         return self._side(self.layouts[k], self.spans[k])
@@ -129,7 +130,7 @@ class BranchEnd:
         if (key := place.key) in self.written:
             _, layout, span = self.written[key]
             return self._side(layout, span)
-        value = self.as_pieces(key, place.get())
+        value = self.of_any_length(key, place.get())
         with knowing(self._facts):
             layout, leaves = side_of(value, self._defined(value), place, self._known if self.written else None)
         return Side(typed(layout, leaves), leaves, functools.partial(self.backend.line_of, self.traced))

@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograph.backends.base import LeafType, LoopSpec, Output, Traced
-from autograph.runtime.containers.element_kinds import NUMBERS
+from autograph.runtime.containers.element_kinds import NUMBERS, DifferentKinds
 from autograph.runtime.containers.iterables import StagedIterable, slice_type
 from autograph.runtime.containers.parts import Path, lists_in_arrays, unstack_lists
 from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.effects.growing_values import is_of_any_length, of_any_length
 from autograph.runtime.effects.raising import gathered
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
@@ -162,6 +163,8 @@ class LoopTrace:
         refusal: StagingError | None = None
         try:
             self._settle()
+        except DifferentKinds as error:
+            refusal = self.settling.of_one_length or error
         except StagingError as error:
             refusal = error
         if (
@@ -452,6 +455,13 @@ class LoopTrace:
     ) -> list[Any]:
         """Note what an iteration leaves in each variable. Returns the leaves of all."""
         flat: list[Any] = []
+        for carried in self.carry.carried:
+            if (
+                is_of_any_length(carried.entry)
+                and not isinstance(carried.variable, ContentsPlace)
+                and (longer := of_any_length(carried.variable.get())) is not None
+            ):
+                carried.variable.set(longer)
         end.variables = list(self.carry.variables)
         for k, variable in enumerate(end.variables):
             if id(variable) in end.unknown:

@@ -9,7 +9,8 @@ from typing import Any
 from autograph.backends.base import Backend, LeafType, Output
 from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.effects.growing_texts import MANY_TEXTS, GrowingText, are_longer, is_text, is_text_layout
+from autograph.runtime.effects.growing_texts import MANY_TEXTS, are_longer, is_text
+from autograph.runtime.effects.growing_values import may_differ_in_length, of_any_length
 from autograph.runtime.effects.staged_raises import is_absence_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
@@ -42,6 +43,7 @@ from autograph.runtime.staging.statements.loop_state import (
     BodyEnd,
     Carried,
     CarriedFurtherOut,
+    CarryChanges,
     VariableEnd,
     carry_changes,
     refuse_nesting,
@@ -71,6 +73,7 @@ class Settling:
       may_peel: whether the loop's first iteration may be run by itself, if that makes None a value.
       found_none: whether what is None before the loop is a value after an iteration.
       conflict: the refusal of objects that are chosen attribute by attribute.
+      of_one_length: what is to be said of a text or tuple that is carried as one of any length, if it cannot be.
       installed: the leaves that an iteration which is being traced began with, by their variable.
       learnt: by the code of a loop's body, what it was seen to write of what was there before this loop.
     """
@@ -101,6 +104,7 @@ class Settling:
         self.may_peel = False
         self.found_none = False
         self.conflict: StagingError | None = None
+        self.of_one_length: CarryChanges | None = None
         self.installed: dict[int, list[Any]] = {}
         self.learnt: dict[Any, dict[Any, tuple[Place, Any]]] = {}
         self._outermost = self
@@ -203,13 +207,17 @@ class Settling:
                 line_of = functools.partial(self._line_of, end, leaves)
                 self._mismatches[count:] = [each.located(None, line_of) for each in self._mismatches[count:]]
         if self._mismatches:
-            mismatches = list(map(self.carry.before_loop, self._mismatches))
-            # None that only the first iteration finds is no difference once that has run by itself.
-            lasting = [each for each in mismatches if not may_be_none(each.left)]
-            change = carry_changes(self.carry.where, lasting or mismatches, self.options.has_invariants)
-            change._differing = variables_of(lasting)
-            raise change
+            raise self._change(self._mismatches)
         return again
+
+    def _change(self, mismatches: Sequence[Mismatch]) -> CarryChanges:
+        """The error for variables that are one thing before an iteration and another after it."""
+        mismatches = list(map(self.carry.before_loop, mismatches))
+        # None that only the first iteration finds is no difference once that has run by itself.
+        lasting = [each for each in mismatches if not may_be_none(each.left)]
+        change = carry_changes(self.carry.where, lasting or mismatches, self.options.has_invariants)
+        change._differing = variables_of(lasting)
+        return change
 
     def _line_of(self, end: BodyEnd, leaves: Sequence[Any], place: int) -> str | None:
         return self.backend.line_of(end.traced, leaves[place])
@@ -510,8 +518,9 @@ class Settling:
         count = len(self._mismatches)
         joined = self.joiner.join(carried.variable.name, before, after)
         if len(self._mismatches) > count:
-            if not (is_text_layout(after.inner) and self._grows_as_text(carried)):
+            if not (may_differ_in_length(before.inner, after.inner) and self._grows(carried)):
                 return False
+            self.of_one_length = self._change(self._mismatches[count:])
             del self._mismatches[count:]
             return True
         layout = joined.layout
@@ -529,11 +538,13 @@ class Settling:
             for k, (type, source, leaf) in enumerate(zip(carried.types, sources, leaves, strict=True))
         ]
 
-    def _grows_as_text(self, carried: Carried) -> bool:
-        """Carry a text by its pieces, as iterations make one of it that its layout does not hold; False if it is none, or is so carried."""
-        if not is_text(carried.entry) or isinstance(carried.entry, GrowingText):
+    def _grows(self, carried: Carried) -> bool:
+        """Carry a text or tuple of any length, as iterations make one of it that its layout does not hold; False if it is none, or is so
+        carried."""
+        entry = None if isinstance(carried.variable, ContentsPlace) else of_any_length(carried.entry)
+        if entry is None:
             return False
-        carried.entry = GrowingText.of(carried.entry)
+        carried.entry = entry
         fresh = self.carry.start(carried.variable, carried.entry)
         self._rounds = 0
         carried.layout, carried.start, carried.types = fresh.layout, fresh.start, fresh.types
@@ -548,10 +559,11 @@ class Settling:
         found = [
             each
             for each in self.carry.carried
-            if each.is_input and (each.variable.name in names or constants_in(each.layout) > MANY_TEXTS)
+            if each.is_input and is_text(each.entry)
+            if each.variable.name in names or constants_in(each.layout) > MANY_TEXTS
             if not surely or are_longer(each.layout)
         ]
-        return any([self._grows_as_text(carried) for carried in found])
+        return any([self._grows(carried) for carried in found])
 
     def _widen(self, carried: Carried, joined: Joined, before: Maybe, after: Maybe) -> None:
         layout = joined.layout
