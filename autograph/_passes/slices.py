@@ -81,10 +81,10 @@ class LowerSlices(Rewriter):
 
 
 def _may_be_traced(node: gast.AST) -> bool:
-    """Whether this is a slice with a bound that is computed when it runs, and that may move into a call."""
+    """Whether this is a slice with a bound or step that is computed when it runs, and that may move into a call."""
     if not isinstance(node, gast.Slice):
         return False
-    bounds = [part for part in (node.lower, node.upper) if part is not None]
+    bounds = [part for part in (node.lower, node.upper, node.step) if part is not None]
     return any(not _is_constant(part) for part in bounds) and not any(
         isinstance(part, gast.NamedExpr | gast.Await | gast.Yield | gast.YieldFrom)
         for bound in bounds

@@ -122,9 +122,32 @@ def check(condition: Any, error: BaseException | Callable[[], BaseException], is
         )
 
 
+def taken_by(key: slice, length: Any) -> tuple[Any, Any, Any]:
+    """Where a slice, of which each part may be traced, begins in so many elements, its step, and how many of them it takes."""
+    step = 1 if key.step is None else key.step if isinstance(key.step, jax.core.Tracer) else operator.index(key.step)
+
+    def by_direction(forward: Any, backward: Any) -> Any:
+        if isinstance(step, int):
+            return forward if step > 0 else backward
+        return jnp.where(step > 0, forward, backward)
+
+    def bound(value: Any, default: Any) -> Any:
+        if value is None:
+            return default
+        value = value + jnp.where(jnp.asarray(value) < 0, length, 0)
+        return jnp.clip(value, by_direction(0, -1), by_direction(length, length - 1))
+
+    start = bound(key.start, by_direction(0, length - 1))
+    stop = bound(key.stop, by_direction(length, -1))
+    steps = by_direction(-((start - stop) // step), (start - stop - step - 1) // -step)
+    return start, step, jnp.maximum(0, steps)
+
+
 def most_taken(key: slice, capacity: int) -> int:
     """How many elements a slice, whose bounds may be traced, takes at most of so many."""
     start, stop = (part if part is None or type(part) is int else ... for part in (key.start, key.stop))
+    if isinstance(key.step, jax.core.Tracer):
+        return capacity
     step = 1 if key.step is None else operator.index(key.step)
     if step < 0:
         return capacity

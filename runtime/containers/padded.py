@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -23,6 +22,7 @@ from autograph.runtime.containers.element_kinds import (
     join_kinds,
 )
 from autograph.runtime.containers.extents import Extent, exactly, most_of_slice
+from autograph.runtime.containers.lengths import taken_by
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import Layout, Row
 from autograph.runtime.layouts.list_room import Room
@@ -274,19 +274,9 @@ class Padded:
         """The elements of a slice, the bounds of which may be traced."""
         length, capacity = self.length, self.capacity
         count_at_most = most_of_slice(key, capacity)
-        step = 1 if key.step is None else operator.index(key.step)
-
-        def bound(value: Any, default: Any) -> Any:
-            if value is None:
-                return default
-            value = value + jnp.where(value < 0, length, 0)
-            return jnp.clip(value, 0, length) if step > 0 else jnp.clip(value, -1, length - 1)
-
-        start = bound(key.start, 0 if step > 0 else length - 1)
-        stop = bound(key.stop, length if step > 0 else -1)
-        count = jnp.maximum(0, -((start - stop) // step) if step > 0 else (start - stop - step - 1) // -step)
+        start, step, count = taken_by(key, length)
         places = jnp.clip(start + step * jnp.arange(count_at_most), 0, capacity - 1)
-        is_whole = key.start is None and key.stop is None and abs(step) == 1
+        is_whole = key.start is None and key.stop is None and isinstance(step, int) and abs(step) == 1
         found = self.gathered(places, length if is_whole else count)
         return found if count_at_most is capacity else found.with_(extent=exactly(count_at_most))
 

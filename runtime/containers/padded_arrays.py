@@ -27,6 +27,7 @@ from autograph.runtime.containers.lengths import (
     is_same_count,
     most_taken,
     refused,
+    taken_by,
 )
 
 _OPERATORS = (
@@ -276,31 +277,21 @@ class PaddedArray:
         index = index + jnp.where(index < 0, self.length, 0)
         return jnp.clip(index, 0, jnp.maximum(self.length - 1, 0))
 
-    def span(self, key: slice) -> tuple[Any, int, Any]:
-        """Where a slice begins, its step, and how many elements it takes."""
-        step = 1 if key.step is None else operator.index(key.step)
-
-        def bound(value: Any, default: Any) -> Any:
-            if value is None:
-                return default
-            value = value + jnp.where(jnp.asarray(value) < 0, self.length, 0)
-            return jnp.clip(value, 0, self.length) if step > 0 else jnp.clip(value, -1, self.length - 1)
-
-        start = bound(key.start, 0 if step > 0 else self.length - 1)
-        stop = bound(key.stop, self.length if step > 0 else -1)
-        steps = -((start - stop) // step) if step > 0 else (start - stop - step - 1) // -step
-        return start, step, jnp.maximum(0, steps)
-
     def sliced(self, key: slice) -> PaddedArray:
         """``self[key]`` of the first dimension."""
         if key == slice(None):
             return self
-        start, step, count = self.span(key)
+        start, step, count = taken_by(key, self.length)
         ends = (key.start, key.stop)
         counted: Any = count
-        if step == -1 and ends == (None, None):
+        if isinstance(step, int) and step == -1 and ends == (None, None):
             counted = self.count
-        elif step == 1 and None in ends and all(part is None or type(part) is int for part in ends):
+        elif (
+            isinstance(step, int)
+            and step == 1
+            and None in ends
+            and all(part is None or type(part) is int for part in ends)
+        ):
             if (key.stop is None and key.start >= 0) or (key.start is None and key.stop < 0):  # all but so many
                 counted = self.count.less(key.start if key.stop is None else -key.stop)
         most = most_taken(key, self.capacity)

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from autograph.runtime.containers.lengths import check, is_same_count, refused
+from autograph.runtime.containers.lengths import check, is_same_count, refused, taken_by
 from autograph.runtime.containers.padded_arrays import PaddedArray, aligned, is_mask, shown
 
 
@@ -80,7 +80,7 @@ class _Written:
         """Which rows are written, and the values for all rows."""
         array = self._array
         if isinstance(first, slice):
-            start, step, count = array.span(first)
+            start, step, count = taken_by(first, array.length)
             steps = jnp.arange(array.capacity) - start
             offset = steps // step
             covered = (steps % step == 0) & (offset >= 0) & (offset < count)

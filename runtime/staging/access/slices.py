@@ -10,15 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.containers.lengths import taken_by
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_writes import spread
 from autograph.runtime.errors import StagingError
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
 
 @dataclass(frozen=True)
 class Span:
-    """``start:stop:step`` with a traced bound. ``size`` is how many elements it takes, None if it is known only at run time."""
+    """``start:stop:step``, one of which is traced. ``size`` is how many elements it takes, None if it is known only at run time."""
 
     start: Any
     stop: Any
@@ -47,20 +49,22 @@ class Slices:
         self.backend = backend
 
     def span(self, start: Any, stop: Any, step: Any = None, size: Callable[[], Any] | None = None) -> Any:
-        """``slice(start, stop, step)``, or a `Span` where a bound is traced.
+        """``slice(start, stop, step)``, or a `Span` where one of them is traced.
 
         ``size`` is ``stop - start`` where that may be known although neither is.
         """
         if not any(self.backend.is_array(part) and self.backend.is_traced(part) for part in (start, stop, step)):
             return slice(start, stop, step)
-        if step is not None and (isinstance(step, bool) or not isinstance(step, int | np.integer) or step < 1):
-            raise StagingError(
-                f"{user_location()}\n  A slice with a traced bound needs a positive Python int as its step; got {step!r}.\n"
-                "  Reverse the array first (x[::-1]), or index it with an array of positions."
-            )
-        distance = None if size is None else size()
-        if isinstance(distance, int | np.integer) and not isinstance(distance, bool):
-            return Span(start, stop, step, max(0, -(-int(distance) // int(step or 1))))
+        if step is None or isinstance(step, int | np.integer):
+            if step == 0:
+                raise _no_step()
+            distance = None if size is None or (step or 1) < 0 else size()
+            if isinstance(distance, int | np.integer) and not isinstance(distance, bool):
+                return Span(start, stop, step, max(0, -(-int(distance) // int(step or 1))))
+        elif not self.backend.is_array(step) or not jnp.issubdtype(step.dtype, jnp.integer) or step.ndim:
+            raise TypeError("slice indices must be integers or None or have an __index__ method")
+        elif LANGUAGE.operators.can_raise_later(ValueError):
+            LANGUAGE.operators.raise_unless(step != 0, _no_step(), is_check=True)
         return Span(start, stop, step, None)
 
     def read_spans(self, array: Any, key: Any) -> Any:
@@ -120,7 +124,7 @@ class Slices:
                 "  Write them through a mask: x = jnp.where(mask, values, x)."
             )
         positions = jnp.arange(array.shape[axis])
-        start, step, count = PaddedArray(positions, array.shape[axis]).span(slice(part.start, part.stop, part.step))
+        start, step, count = taken_by(slice(part.start, part.stop, part.step), array.shape[axis])
         return spread(value, (positions - start) // step, count, ndim)
 
     def window(self, array: Any, key: Any) -> tuple[Any, list[Any], Any]:
@@ -160,6 +164,10 @@ class Slices:
             "size (x[i:i + 3]), move that axis to the front, or keep the whole array "
             "and mask what is outside: jnp.where(jnp.arange(len(x)) < stop, x, 0)."
         )
+
+
+def _no_step() -> ValueError:
+    return ValueError("slice step cannot be zero")
 
 
 def has_span(key: Any) -> bool:
@@ -248,22 +256,10 @@ def _place_of(axis: int, key: Any, ndim: int) -> int | None:
 
 def _covered(part: Span, size: int) -> Any:
     """Which positions along an axis of this size a span takes, as NumPy counts."""
-    positions = jnp.arange(size)
-    inside = jnp.ones(size, bool)
-    if part.start is not None:
-        start = jnp.maximum(_from_front(part.start, size), 0)
-        inside = inside & (positions >= start)
-        if part.step is not None:
-            inside = inside & ((positions - start) % part.step == 0)
-    elif part.step is not None:
-        inside = positions % part.step == 0
-    if part.stop is not None:
-        inside = inside & (positions < _from_front(part.stop, size))
-    return inside
-
-
-def _from_front(bound: Any, size: int) -> Any:
-    return jnp.where(bound < 0, bound + size, bound)
+    start, step, count = taken_by(slice(part.start, part.stop, part.step), size)
+    offset = jnp.arange(size) - start
+    steps = offset // step
+    return (offset % step == 0) & (steps >= 0) & (steps < count)
 
 
 def _others(axis: int, ndim: int) -> list[int]:
