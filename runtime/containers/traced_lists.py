@@ -4,6 +4,7 @@ length after that.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -237,6 +238,15 @@ class TracedList(SplicedList):
 
     def __reduce_ex__(self, _: Any) -> Any:
         return list, (list(self),)
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """What arrays hold are values: another list of them shares nothing with this one."""
+        self.note_read()
+        contents = self.contents()
+        return self.holding(copy.deepcopy(contents, memo) if isinstance(contents, tuple) else contents)
 
     def _index(self, key: Any, message: str) -> Any:
         length = self.size()
