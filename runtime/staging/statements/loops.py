@@ -281,21 +281,22 @@ class Loops(InTrace):
             go_on = present
             if loop.test is not None:
                 test = self._asked(loop.test())
-                go_on = (
-                    test
-                    if present is True
-                    else test & present
-                    if self.backend.is_traced(test)
-                    else present
-                    if test
-                    else False
-                )
+                if present is True:
+                    go_on = test
+                elif self.backend.is_traced(test):
+                    go_on = test & present
+                elif not test:
+                    go_on = False
             if self.backend.is_traced(go_on):
-                variables = loop.variables()
-                body = functools.partial(_run, loop.body, item)
-                self._staged_if(go_on, body, None, variables, Snapshot(loop.functions, variables))
+                self._run_if(go_on, loop, item)
             elif go_on:
                 loop.body(item)
+
+    def _run_if(self, go_on: Any, loop: ForLoop, item: Any) -> None:
+        """Run the body on this item under a traced condition."""
+        variables = loop.variables()
+        body = functools.partial(_run, loop.body, item)
+        self._staged_if(go_on, body, None, variables, Snapshot(loop.functions, variables))
 
     def _python_for(self, items: Iterator[Any], loop: ForLoop, reason: str | None) -> None:
         watch = Watch(self.backend, self.traced_leaves, loop.functions)
@@ -322,14 +323,7 @@ class Loops(InTrace):
             raise refuse_resuming()
         for item in items:
             watch.step()
-            variables = loop.variables()
-            self._staged_if(
-                loop.test(),
-                functools.partial(_run, loop.body, item),
-                None,
-                variables,
-                Snapshot(loop.functions, variables),
-            )
+            self._run_if(loop.test(), loop, item)
 
     def may_become_traced(self, functions: Sequence[Callable[..., Any]]) -> bool:
         """Whether anything the loop's functions reach directly is traced now: then staging is worth a trial."""
