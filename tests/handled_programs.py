@@ -254,6 +254,24 @@ def failed_assertions_raised_again_in_a_loop(x):
     return x, failed
 
 
+def list_that_only_a_loop_carries(x):
+    """What one of two exceptions finds in a list is known, where the other brings it out of the loop."""
+    items, rest = [2.0, 1.0], []
+    try:
+        for k in ag.range(2):
+            try:
+                if x * k > 3:
+                    raise IndexError
+            except IndexError:
+                raise ValueError from None
+            except KeyError:
+                items[0] += x
+        rest.pop()
+    except Exception:
+        x = x + items[0]
+    return x, items
+
+
 def skips_bad_values(xs):
     total, bad = 0.0, 0
     for x in xs:
@@ -896,6 +914,7 @@ PROGRAMS = [
     (every_base_class, STEPS),
     (bare_except, SIGNS),
     (failed_assertions_raised_again_in_a_loop, SIGNS),
+    (list_that_only_a_loop_carries, SIGNS),
     (skips_bad_values, ROWS),
     (stops_at_the_first, ROWS),
     (break_in_the_body, ROWS),

@@ -208,7 +208,18 @@ class Moment:
             self._seen[id(self._writes.real(owner))] = owner
             self._pending += places
 
-    def restore(self, values: Sequence[Any], write: Callable[[Any, Any], None], born: Callable[[Any], None]) -> None:
+    def unwritten(self, others: Sequence[Moment]) -> list[tuple[Any, Any]]:
+        """The places that only others hold, each with what it holds now, which it held at this moment: nothing had written to it."""
+        places = {key: each.place for other in others for key, each in other.held.items() if key not in self.held}
+        return [(place, place.get()) for place in places.values() if not self._is_of_ended_trace(place)]
+
+    def restore(
+        self,
+        values: Sequence[Any],
+        write: Callable[[Any, Any], None],
+        born: Callable[[Any], None],
+        unwritten: Sequence[tuple[Any, Any]] = (),
+    ) -> None:
         """Let every place hold again what it held, ``values`` being those that the exception has carried.
 
         What has been written since the moment only held then what it held before that.
@@ -216,7 +227,10 @@ class Moment:
         Args:
           write: writes to a place.
           born: is told of the objects and containers that are new here, since they were made in a staged statement of the body.
+          unwritten: see `unwritten`.
         """
+        for place, value in unwritten:
+            write(place, value)
         is_of_ended = {key: self._is_of_ended_trace(each.place) for key, each in self.held.items()}
         # What is in a container before what holds it: that a value may be absent is marked at its leaves.
         for key, each in reversed(self.held.items()):

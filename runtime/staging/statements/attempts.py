@@ -400,8 +400,10 @@ class _Statement:
         """Run a handler where one of these exceptions has been raised."""
         received = attempted.received
         sites: list[Any] = received.sites
-        for each in numbers:
-            restore = functools.partial(self._restore, sites[each - 1], received.payloads[each - 1])
+        moments = [sites[each - 1].moment for each in numbers]
+        unwritten = [moment.unwritten(moments) for moment in moments]  # before any of them is restored
+        for each, places in zip(numbers, unwritten, strict=True):
+            restore = functools.partial(self._restore, sites[each - 1], received.payloads[each - 1], places)
             if each == numbers[0]:
                 restore()
             else:
@@ -421,7 +423,7 @@ class _Statement:
         except BaseException:
             return self._block(handler.run, error)
 
-    def _restore(self, thrown: Thrown, payload: Sequence[Any]) -> None:
+    def _restore(self, thrown: Thrown, payload: Sequence[Any], unwritten: Sequence[tuple[Any, Any]]) -> None:
         journal = self.operators.journal
 
         def write(place: Any, value: Any) -> None:
@@ -431,7 +433,7 @@ class _Statement:
                     journal.touch(copy.copy(place))
                 place.set(value)
 
-        thrown.moment.restore(payload[len(thrown.site.types) :], write, journal.born)
+        thrown.moment.restore(payload[len(thrown.site.types) :], write, journal.born, unwritten)
 
     def _chosen(self, code: Any, blocks: Sequence[tuple[Sequence[int] | None, Thunk]]) -> Any:
         with chosen():
