@@ -388,6 +388,15 @@ def traced_keys():
     outside = {"a": 0.0}
     refused(lambda i: outside.update({i: 1.0}), jnp.array(1))
     refused(lambda i: collections.Counter({i: 1}) + collections.Counter({i: 1}), jnp.array(1))
+    refused(lambda i: collections.OrderedDict({i: 1}) == collections.OrderedDict({i: 1}), jnp.array(1))
+
+    def read_late(i):
+        d = {i: 1.0}
+        keys = iter(d)
+        d[i + 1] = 2.0
+        return next(keys)
+
+    refused(read_late, jnp.array(1), words="has been written since")
 
 
 def imported(name, text):

@@ -30,7 +30,7 @@ class TracedDict(KeyedList):
     """A dict made inside a trace, in the order in which its keys came.
 
     Attributes:
-      kind: the class that it has in Python: `dict`, `collections.defaultdict`, `collections.Counter`.
+      kind: the class that it has in Python: `dict`, or `defaultdict`, `Counter` or `OrderedDict` of `collections`.
       factory: what makes the value of a key that a `defaultdict` is asked for and has not.
     """
 
@@ -247,8 +247,14 @@ class TracedDict(KeyedList):
         self.take_out(present, index)
         return value
 
-    def popitem(self) -> Any:
-        """As dict's."""
+    def popitem(self, *last: Any, **named: Any) -> Any:
+        """As dict's, and that of `collections.OrderedDict`."""
+        if self.kind is collections.OrderedDict:
+            is_last = _given_last(*last, **named)
+        else:
+            if last or named:
+                {}.popitem(*last, **named)  # raises
+            is_last = True
         self.note_read()
         size = self.size()
         error = KeyError("popitem(): dictionary is empty")
@@ -257,7 +263,17 @@ class TracedDict(KeyedList):
                 raise error
         else:
             self.checks.raise_unless(size > 0, error)
-        return TracedList.pop(self, -1)
+        return TracedList.pop(self, -1 if is_last else 0)
+
+    def move_to_end(self, key: Any, *last: Any, **named: Any) -> None:
+        """As that of `collections.OrderedDict`."""
+        if self.kind is not collections.OrderedDict:
+            raise AttributeError(f"{self.kind.__name__!r} object has no attribute 'move_to_end'")
+        pair = key, self.pop(key)
+        if _given_last(*last, **named):
+            self.append(pair)
+        else:
+            self.insert(0, pair)
 
     def update(self, values: Any = (), **named: Any) -> None:
         """As dict's; as that of `collections.Counter`, which counts."""
@@ -324,6 +340,8 @@ class TracedDict(KeyedList):
             return NotImplemented
         if not isinstance(other, Mapping | TracedDict):
             return symbol == "!="
+        if self.kind is getattr(other, "kind", type(other)) is collections.OrderedDict:
+            raise self._not_supported("A comparison of the order")
         if not isinstance(other, TracedDict):
             other = TracedDict(other, self.checks)
         self.note_read()
@@ -333,6 +351,11 @@ class TracedDict(KeyedList):
         if mine is not None and theirs is not None:
             same = same & jnp.all(jnp.any(equal_pairs(theirs, mine), 1) | ~mine.filled())
         return same if symbol == "==" else negated(same)
+
+
+def _given_last(last: bool = True) -> bool:
+    """The argument of the methods of `collections.OrderedDict`."""
+    return last
 
 
 @jax.tree_util.register_pytree_node_class

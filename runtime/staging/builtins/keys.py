@@ -51,6 +51,7 @@ class Keys(InTrace):
             builtins.dict.fromkeys: self.from_keys,
             collections.defaultdict: self.new_defaultdict,
             collections.Counter: self.new_counter,
+            collections.OrderedDict: self.new_ordered_dict,
         }
 
     def new_set(self, *args: Any) -> Any:
@@ -106,6 +107,12 @@ class Keys(InTrace):
         if len(args) != 1 or self._is_plain():
             return self.made_dict(dict(*args, **named))
         return self._dict_from(args[0], named, dict, None)
+
+    def new_ordered_dict(self, *args: Any, **named: Any) -> Any:
+        """``collections.OrderedDict(values)``."""
+        if len(args) != 1 or self._is_plain():
+            return self.made_dict(collections.OrderedDict(*args, **named))
+        return self._dict_from(args[0], named, collections.OrderedDict, None)
 
     def new_defaultdict(self, *args: Any, **named: Any) -> Any:
         """``collections.defaultdict(factory, values)``."""

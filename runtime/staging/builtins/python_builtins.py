@@ -25,10 +25,11 @@ from autograph.runtime.containers.iterables import (
     make_range,
     to_be_staged,
 )
-from autograph.runtime.containers.iterators import Iterated, SequenceIterator
+from autograph.runtime.containers.iterators import Iterated, SequenceIterator, ViewIterator
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
+from autograph.runtime.containers.traced_dicts import DictView, TracedDict
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.callbacks import print as show
@@ -213,6 +214,10 @@ class Builtins(InTrace):
         staged = getattr(type(args[0]), "staged_iter", None) if len(args) == 1 and self.backend.is_tracing() else None
         if staged is not None:
             return staged(*args)
+        if len(args) == 1 and isinstance(args[0], TracedDict | DictView):
+            made = ViewIterator(args[0].keys() if isinstance(args[0], TracedDict) else args[0], self._advanced)
+            self.journal.born(made)
+            return made
         if len(args) == 1 and not self.backend.is_eager() and self._is_sequence(args[0]):
             return self._indexed("iter", (self.new_list(list(args[0])) if isinstance(args[0], str) else args[0],))
         return self._iterated("iter", iter(*args))
