@@ -480,6 +480,22 @@ def test_a_list_of_items_that_an_attribute_is_bound_to_grows():
         assert list(differences(f(amounts), found, widens=True)) == []
 
 
+def test_states_that_iterations_choose_are_recorded():
+    def f(x):
+        before, after, state = [], [], "start"
+        for v in x:
+            before.append((state, v))
+            if state == "start":
+                state = "low" if v < 0.5 else "high"
+            elif state == "low" and v > 0.4:
+                state = "high"
+            after.append(state)
+        return before, after
+
+    for x in ([0.3, 0.9, 0.1], [0.8, 0.2, 0.95]):
+        assert list(differences(f(x), ag.function(f)(jnp.array(x)), widens=True)) == []
+
+
 def test_copies_of_lists_are_lists_of_their_own():
     def f(x):
         flat, rows, queue = [1.0, 2.0], [[1.0], [2.0]], collections.deque([1.0])

@@ -45,15 +45,23 @@ class GrowingList:
         return np.zeros((self.length, *type.shape), type.dtype)
 
     def has_grown_otherwise(self) -> bool:
-        """Whether an iteration does not append what the one before it did, so that only the run knows how long the list is."""
-        return self.end is not None and isinstance(self.place.get(), Padded)
+        """Whether an iteration does not append what the one before it did: only the run knows how long the list is, or which of
+        several constants an element is.
+        """
+        if self.end is None:
+            return False
+        contents = self.place.get()
+        return isinstance(contents, Padded) or not self._has_structure(flatten(tuple(contents[len(self.entry) :]))[1])
+
+    def _has_structure(self, structure: Any) -> bool:
+        return bool(structure.treedef == self.structure.treedef)
 
     def after_iteration(self, index: Any, where: str) -> None:
         """Move what the iteration has appended into the buffers."""
         appended = tuple(self.place.owner[len(self.entry) :])
         del self.place.owner[len(self.entry) :]
         leaves, structure = flatten(appended)
-        if structure.treedef != self.structure.treedef:
+        if not self._has_structure(structure):
             raise StagingError(
                 f"{where}\n  The iterations of this staged loop append values of different structures to a list.\n  Append elements of one "
                 "structure, or use an autograph.TensorArray."
