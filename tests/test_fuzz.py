@@ -135,12 +135,12 @@ def test_a_wrong_compiler_is_found_in_every_mode(mode, monkeypatch):
 
 def test_a_broken_operator_is_found_and_shrunk(monkeypatch):
     """A `for_stmt` that never asks whether to go on: what follows a `break` runs."""
-    whole = type(ag.operators).for_stmt
+    whole = ag.operators.for_stmt
 
-    def without_break(self, iterable, body, names, test=None, result=None):
-        whole(self, iterable, body, names, None, result)
+    def without_break(iterable, body, names, test=None, result=None):
+        whole(iterable, body, names, None, result)
 
-    monkeypatch.setattr(type(ag.operators), "for_stmt", without_break)
+    monkeypatch.setattr(ag.operators, "for_stmt", without_break)
     source = (
         "def f(n, x):\n    total = 0\n    x = x + 1\n    for i in range(n):\n        if i == 1:\n"
         "            break\n        total += 1\n    if x > 3:\n        x = x - 1\n    return total\n"
@@ -171,7 +171,7 @@ def mended(monkeypatch):
     """Takes back what a breakage has done."""
     monkeypatch.setitem(ag.operators.overloads, print, ag.operators.overloads[print])
     owners = (breakages._JOIN, breakages._JOIN.Joiner, breakages._SIDES, breakages._PADDED)
-    owners += (breakages._OPERATORS, breakages._CONDITIONALS, breakages._BACKEND, breakages._JOURNAL)
+    owners += (ag.operators, breakages._CONDITIONALS, breakages._BACKEND, breakages._JOURNAL)
     kept = [(owner, dict(vars(owner))) for owner in owners]
     yield
     for owner, attributes in kept:

@@ -26,6 +26,7 @@ import pytest
 from jax.extend.core import Primitive
 
 from autograph.runtime.layouts.kinds import Layout
+from autograph.runtime.lazy import lazy
 from tests.rooms import modules
 
 # The state of a thread: what it traces, runs and records.
@@ -79,6 +80,8 @@ CACHES = {
     "autograph._api:_xla_operators",
     "autograph.backends.xla.jax_compat:_ref_classes",
     "autograph.backends.xla.jax_compat:running_trace",
+    "autograph.backends.xla.leaf_types:_known_type",
+    "autograph.backends.xla.leaf_types:as_struct",
     "autograph.backends.xla.optimize.strength:_text",
     "autograph.backends.xla.statements:_known_literal",
     "autograph.runtime.code.code_names:names_in",
@@ -110,7 +113,7 @@ _UNCHANGING = (
         types.CodeType,
     ),
     *(types.MethodDescriptorType, types.WrapperDescriptorType, operator.attrgetter, __future__._Feature),
-    *(jax.core.ShapedArray, jax.sharding.Mesh, logging.Logger, enum.Enum, Layout),
+    *(jax.core.ShapedArray, jax.sharding.Mesh, logging.Logger, enum.Enum, Layout, lazy),
     *(type(threading.Lock()), type(threading.RLock()), type(functools.cache(int))),
 )
 PACKAGE = {

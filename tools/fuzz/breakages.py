@@ -8,7 +8,6 @@ from typing import Any
 
 import autograph as ag
 
-_OPERATORS: Any = type(ag.operators)
 _CONDITIONALS: Any = type(ag.operators.if_stmt.__self__)  # type: ignore[attr-defined]
 _BACKEND: Any = type(ag.operators.backend)
 _JOURNAL: Any = type(ag.operators.journal)
@@ -20,12 +19,13 @@ _PADDED: Any = importlib.import_module("autograph.runtime.containers.padded").Pa
 
 def _breaks_ignored() -> None:
     """A loop runs on after ``break``."""
-    whole = _OPERATORS.for_stmt
+    operators: Any = ag.operators
+    whole = operators.for_stmt
 
-    def for_stmt(self: Any, iterable: Any, body: Any, names: Any, test: Any = None, *rest: Any, **options: Any) -> None:
-        whole(self, iterable, body, names, None, *rest, **options)
+    def for_stmt(iterable: Any, body: Any, names: Any, test: Any = None, *rest: Any, **options: Any) -> None:
+        whole(iterable, body, names, None, *rest, **options)
 
-    _OPERATORS.for_stmt = for_stmt
+    operators.for_stmt = for_stmt
 
 
 def _branches_swapped() -> None:
@@ -71,12 +71,13 @@ def _branch_writes_stay() -> None:
 
 def _item_writes_lost() -> None:
     """``x[i] = v`` on a traced array leaves it as it was."""
-    whole = _OPERATORS.set_item
+    operators: Any = ag.operators
+    whole = operators.set_item
 
-    def set_item(self: Any, target: Any, key: Any, value: Any) -> Any:
-        return target if self.backend.is_array(target) else whole(self, target, key, value)
+    def set_item(target: Any, key: Any, value: Any) -> Any:
+        return target if operators.backend.is_array(target) else whole(target, key, value)
 
-    _OPERATORS.set_item = set_item
+    operators.set_item = set_item
 
 
 def _prints_dropped() -> None:

@@ -38,6 +38,8 @@ _PLAIN, _PLAIN_KEYS = frozenset({list, dict}), frozenset({int, str})  # in Pytho
 class _Index:
     """``ag__.index[1:2, ::-1]`` is the index itself: slices have no other spelling as a value."""
 
+    __slots__ = ()
+
     def __getitem__(self, key: Any) -> Any:
         return key
 

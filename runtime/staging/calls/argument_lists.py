@@ -218,7 +218,7 @@ class ArgumentLists:
 
 
 # What folds its arguments from a start, and methods of sets that take one set after the other.
-_FOLDED: dict[Any, float] = {math.hypot: 0.0, math.gcd: 0, math.lcm: 1}
+_FOLDED = MappingProxyType({math.hypot: 0.0, math.gcd: 0, math.lcm: 1})
 _OF_SETS = frozenset(["union", "intersection", "difference"])
 _OF_SETS_IN_PLACE = frozenset(["update", "intersection_update", "difference_update"])
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
