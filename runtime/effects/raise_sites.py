@@ -37,7 +37,7 @@ class DeferredText:
         return cls(make.function, tuple(values))
 
     def __str__(self) -> str:
-        return self.make(*map(_as_python, _resolved(self.values)))
+        return self.make(*map(as_python, _resolved(self.values)))
 
 
 @jax.tree_util.register_pytree_node_class
@@ -141,12 +141,12 @@ def _resolved(values: Any) -> Any:
     return jax.tree_util.tree_map(whole, values, is_leaf=_has_resolved)
 
 
-def _as_python(value: Any) -> Any:
+def as_python(value: Any) -> Any:
     """A value as the text of a program shows it: an array without axes as it is, one in a container as Python's number."""
     if has_contents(value):
         held = value.padded
         items = list.__iter__(value) if held is None else held.elements(int(held.length))
-        return [_as_python((item,))[0] for item in items]
+        return [as_python((item,))[0] for item in items]
     if isinstance(value, list | tuple | dict):
         return jax.tree_util.tree_map(_item_as_python, value, is_leaf=has_contents)
     return jax.tree_util.tree_map(as_number, value)
@@ -154,7 +154,7 @@ def _as_python(value: Any) -> Any:
 
 def _item_as_python(value: Any) -> Any:
     if has_contents(value):
-        return _as_python(value)
+        return as_python(value)
     return as_number(np.asarray(value) if isinstance(value, np.generic | jax.Array) else value)
 
 
@@ -271,7 +271,7 @@ class Recipe:
     def make(self, content: Any) -> BaseException:
         first, second = resolved(content)
         # Keys are Python's numbers, as in the dicts that leave the program: the message is the repr of one.
-        return self.made_of((_as_python(first) if issubclass(self.kind, KeyError) else first, second))
+        return self.made_of((as_python(first) if issubclass(self.kind, KeyError) else first, second))
 
     def made_of(self, content: Any) -> BaseException:
         """The exception, made of this content as it is."""
