@@ -165,7 +165,6 @@ def ways_to_choose(n, k):
     (np.array([3, 1, 2, 2]), 1),
     (np.array([1, 4, 0, 9]), 2),
     (np.array([1, 4, 0, 9]), 0),
-    bare="a step of zero raises",
 )
 def every_other(values, step):
     total, taken = 0, 0
