@@ -523,7 +523,8 @@ class Journal:
             given += self._taken(known)
 
     def take_elements(self, region: Region) -> list[Any]:
-        """The same, of a block that ends."""
+        """The same, of a block that ends, of which nothing else is known from then on."""
+        self.forget(region)
         return self._taken(region.known)
 
     def _known(self) -> dict[Observer, Any]:
@@ -558,7 +559,6 @@ class Journal:
           roots: functions and values, from which all that was there before the block can be reached, if the block can reach it.
         """
         assert self.regions[-1] is region
-        self.forget(region)
         region.roll_back()
         self.regions.pop()
         self.refresh()

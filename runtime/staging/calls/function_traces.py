@@ -166,6 +166,7 @@ class FunctionTraces(InTraceOfCalls):
                 traced = self._backend.trace(run, types)
         finally:
             known.state.end()
+            self.journal.forget(region)
             snapshot.restore()
             roots = (call.function, *snapshot.functions, *snapshot.reachable(), *call.containers())
             living = self.journal.close(region, roots)

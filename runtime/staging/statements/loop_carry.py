@@ -344,14 +344,14 @@ class LoopTrace:
                 for start, type in zip(carried.start, carried.types, strict=True)
             ]
             value = carried.unflatten(leaves)
-            is_in_one = is_leaf(value) and not isinstance(carried.variable, ContentsPlace | AttributePlace)
-            if not is_in_one:
+            has_parts = not is_leaf(value) or isinstance(carried.variable, ContentsPlace | AttributePlace)
+            if has_parts:
                 value = self.parts.with_parts(carried, value, iteration.stand_ins, region)
             if leaves[-1] is not True:
                 value = self.marks.add(value, leaves[-1], f"the loop at {self.carry.where} may not have bound it")
             carried.variable.set(value)
             self.settling.installed[id(carried.variable)] = leaves
-            if not is_in_one:
+            if has_parts:
                 starts[id(carried.variable)] = self.lists.starts(carried, value)
         if iteration.has_containers:
             iteration.stand_ins.begin()
@@ -533,6 +533,7 @@ class LoopTrace:
             traced = self.backend.trace(run, self.carry.operand_types())
             return traced, wrote
         finally:
+            self.journal.forget(region)
             region.roll_back()
             self.carry.snapshot.restore()
             self.journal.close(region)

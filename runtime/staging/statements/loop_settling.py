@@ -107,7 +107,7 @@ class Settling:
         self.of_one_length: CarryChanges | None = None
         self.installed: dict[int, list[Any]] = {}
         self.learnt: dict[Any, dict[Any, tuple[Place, Any]]] = {}
-        self._outermost = self
+        self._outermost: Settling | None = None  # of the loops around this one
         self._position: Position = ()
         self._rounds = 0
 
@@ -133,7 +133,7 @@ class Settling:
     @lazy
     def memory(self) -> CarryMemory:
         """What the loops inside of the outermost have carried."""
-        return CarryMemory() if self._outermost is self else self._outermost.memory
+        return CarryMemory() if self._outermost is None else self._outermost.memory
 
     @lazy
     def positions(self) -> Positions:
