@@ -38,6 +38,7 @@ from tests.more_dicts import (
     sortd,
     topo,
     views,
+    views_by_position,
     views_in_handled_code,
     while_memo,
     whiled,
@@ -386,6 +387,7 @@ PROGRAMS = [
             groups_in_order,
             keys_in_lists,
             keys_in_deques,
+            views_by_position,
         )
     ],
     (two_sum, (A, 5)),

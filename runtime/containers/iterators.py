@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from autograph.runtime.containers.traced_dicts import DictView
 from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
@@ -139,7 +140,10 @@ class SequenceIterator(Iterated):
 
     def item(self, position: Any) -> Any:
         """The item at an index."""
-        (first, *_) = items = [LANGUAGE.operators.get_item(part, position) for part in self.parts]
+        (first, *_) = items = [
+            part.at(position) if isinstance(part, DictView) else LANGUAGE.operators.get_item(part, position)
+            for part in self.parts
+        ]
         if self.kind == "enumerate":
             return self.start + position, first
         return tuple(items) if self.kind == "zip" else first

@@ -424,6 +424,10 @@ class DictView(TracedList):
     def __getitem__(self, key: Any) -> Any:
         return {}.keys()[key]  # type: ignore[index]  # raises
 
+    def at(self, position: Any) -> Any:
+        """The item at a position, for an iterator."""
+        return super().__getitem__(position)
+
 
 def _is_same(one: Any, other: Any) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
