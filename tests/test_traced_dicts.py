@@ -130,6 +130,16 @@ def test_what_a_counter_does_not_support(use):
         ag.function(program)(jnp.array(dicts.A))
 
 
+def test_a_traced_key_is_refused_after_a_branch_that_raises():
+    def program(x):
+        if x > 0:
+            raise ValueError("no key")
+        Counter({1: 0}).subtract([x])
+
+    with pytest.raises(ag.StagingError, match=r"\.subtract\(\[x\]\)\n  A traced value is used as a key"):
+        ag.function(program)(jnp.array(-3))
+
+
 def test_dicts_that_answer_differently_are_not_selected():
     def program(xs, n):
         counts, others = defaultdict(int), {}

@@ -435,7 +435,9 @@ def _python_class(error: BaseException) -> type[BaseException]:
 
 def _is_pythons(error: BaseException) -> bool:
     """Whether Python itself raised this, of what is known while tracing."""
-    return type(error).__module__ == "builtins" and not is_of_jax(raised_in(error.__traceback__))
+    if type(error).__module__ != "builtins" or asks_for_value(error):
+        return False
+    return not is_of_jax(raised_in(error.__traceback__))
 
 
 def _traced_value(leaf: Any) -> Any:
