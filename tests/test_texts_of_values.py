@@ -230,6 +230,19 @@ def test_a_growing_text_under_jit_is_resolved_outside():
     assert jax.jit(ag.convert(signs))(x).resolve() == signs(x)
 
 
+def test_growing_texts_of_a_batch_are_resolved_row_by_row():
+    def bars(n):
+        text = ""
+        while n > 0:
+            text += "|"
+            n -= 1
+        return text
+
+    found = ag.function(jax.vmap(ag.convert(bars)))(jnp.array([2, 0, 3]))
+    assert str(found) == "<3 texts>"
+    assert [jax.tree.map(lambda leaf, k=k: leaf[k], found).resolve() for k in range(3)] == ["||", "", "|||"]
+
+
 def test_a_text_joined_of_constants_is_resolved_outside():
     def marks(x):
         found = []

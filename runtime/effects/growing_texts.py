@@ -8,11 +8,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from autograph.runtime.effects.raise_sites import DeferredText, TracedText
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import Constants, Layout, Maybe, Static, Tree
 from autograph.runtime.layouts.one_of import is_one_of
+from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
@@ -120,6 +122,19 @@ class GrowingText(TracedText):
     def __radd__(self, other: Any) -> Any:
         before, after = self.values
         return GrowingText(self.forms, (self._with(before, other), after)) if is_text(other) else NotImplemented
+
+    def __str__(self) -> str:
+        batch = self._batch()
+        return super().__str__() if batch is None else f"<{batch} texts>"
+
+    def resolve(self) -> Any:
+        """The text; itself in a batch, of which each row is a text."""
+        return super().resolve() if self._batch() is None else self
+
+    def _batch(self) -> int | None:
+        """How many rows a batch of texts has, outside of the transform that made it."""
+        sizes = [part.size() for pieces in self.values for part in pieces if has_contents(part)]
+        return next((len(size) for size in sizes if np.ndim(size)), None)
 
     def _with(self, pieces: tuple[Any, ...], text: Any) -> tuple[Any, ...]:
         if type(text) is str and not text:

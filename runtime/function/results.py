@@ -399,8 +399,9 @@ def _finished_leaf(leaf: Any, known: dict[Any, Any]) -> Any:
         return resolved
     if issubclass(type(leaf), _RESOLVED):
         is_text = issubclass(type(leaf), TracedText)
-        resolved = (_finished_text(leaf, known) if is_text else leaf).resolve()
-        return leaf if resolved is leaf else finished(resolved, known)
+        held = _finished_text(leaf, known) if is_text else leaf
+        resolved = held.resolve()
+        return held if resolved is held else finished(resolved, known)
     if isinstance(leaf, MadeOutput):
         return leaf.made(known)
     if isinstance(leaf, GivenOutput):
@@ -410,9 +411,10 @@ def _finished_leaf(leaf: Any, known: dict[Any, Any]) -> Any:
     return leaf
 
 
-def _finished_text(text: TracedText, known: dict[int, Any]) -> TracedText:
+def _finished_text(text: TracedText, known: dict[int, Any]) -> Any:
     """A text with the values that the caller would see."""
-    return TracedText(text.make, tuple(finished(value, known) for value in text.values))
+    values, made_by = text.tree_flatten()
+    return type(text).tree_unflatten(made_by, [finished(value, known) for value in values])
 
 
 def types_of(result: Any, describe: Callable[[Any], Any]) -> Any:

@@ -26,7 +26,7 @@ def knapsack_items(weights, values, capacity):
     return best[n][capacity], tuple(chosen)
 
 
-@program((1994,), (4,), (3999,), bare="a text that grows without a bound", batch="texts")
+@program((1994,), (4,), (3999,), bare="a text that grows without a bound")
 def to_roman(n):
     numerals = [
         (1000, "M"),
