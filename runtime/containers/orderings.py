@@ -237,7 +237,8 @@ def _fields_of_all(keys: Sequence[Any]) -> tuple[str, ...] | None:
 def _with_tuples(key: Any) -> Any:
     """A key with tuples in place of lists of known length, which compare alike."""
     if isinstance(key, list):
-        key = key.contents() if has_contents(key) else tuple(key)
+        held: Any = key
+        key = held.contents() if has_contents(key) else tuple(key)
     return tuple(map(_with_tuples, key)) if type(key) is tuple else key
 
 
