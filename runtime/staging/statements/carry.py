@@ -10,13 +10,15 @@ from typing import Any
 
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.iterables import StagedIterable
+from autograph.runtime.effects.growing_values import is_of_any_length, of_any_length
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached, within_reach
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Region
 from autograph.runtime.heap.places import holds_list
+from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.describe import anonymous, describe, typed
-from autograph.runtime.layouts.kinds import Layout
-from autograph.runtime.layouts.mismatches import Mismatch
+from autograph.runtime.layouts.kinds import Layout, may_be_none
+from autograph.runtime.layouts.mismatches import Mismatch, variables_of
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
     CellVariable,
@@ -29,7 +31,7 @@ from autograph.runtime.layouts.statement_variables import (
 )
 from autograph.runtime.staging.statements.growing_lists import GrowingList
 from autograph.runtime.staging.statements.list_growth import ListKey
-from autograph.runtime.staging.statements.loop_state import Carried
+from autograph.runtime.staging.statements.loop_state import Carried, CarryChanges, carry_changes
 
 
 class Carry:
@@ -190,3 +192,33 @@ class Carry:
         if not mismatch.is_structure or entry is UNBOUND:
             return mismatch
         return dataclasses.replace(mismatch, left=typed(*describe(entry)))
+
+    def change(self, mismatches: Sequence[Mismatch], has_invariants: bool) -> CarryChanges:
+        """The error for variables that are one thing before an iteration and another after it."""
+        mismatches = list(map(self.before_loop, mismatches))
+        # None that only the first iteration finds is no difference once that has run by itself.
+        lasting = [each for each in mismatches if not may_be_none(each.left)]
+        change = carry_changes(self.where, lasting or mismatches, has_invariants)
+        change._differing = variables_of(lasting)
+        return change
+
+    def take_any_length(self) -> None:
+        """Take what an iteration leaves in a variable that is carried with any number of pieces as such a value."""
+        for carried in self.carried:
+            if (
+                is_of_any_length(carried.entry)
+                and not isinstance(carried.variable, ContentsPlace)
+                and (longer := of_any_length(carried.variable.get())) is not None
+            ):
+                carried.variable.set(longer)
+
+    def unknown_lists(self) -> dict[int, StagingError]:
+        """The lists that only a run of the program would know now: by the identity of the variable, the error for who reads one."""
+        unknown = {}
+        for variable in self.variables:
+            if isinstance(variable, ContentsPlace) and is_unknown(variable.owner):
+                try:
+                    variable.get()
+                except StagingError as error:
+                    unknown[id(variable)] = error
+        return unknown

@@ -16,14 +16,12 @@ from autograph.runtime.containers.element_kinds import NUMBERS, DifferentKinds
 from autograph.runtime.containers.iterables import StagedIterable, slice_type
 from autograph.runtime.containers.parts import Path, lists_in_arrays, unstack_lists
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.effects.growing_values import is_of_any_length, of_any_length
 from autograph.runtime.effects.raising import gathered
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, Region
 from autograph.runtime.heap.reach import same
-from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.kinds import tags_in
 from autograph.runtime.layouts.sides import with_numbers
@@ -36,7 +34,7 @@ from autograph.runtime.layouts.statement_variables import (
 )
 from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions
-from autograph.runtime.staging.statements.body_containers import BodyContainers
+from autograph.runtime.staging.statements.body_containers import Iteration
 from autograph.runtime.staging.statements.carry import Carry
 from autograph.runtime.staging.statements.growing_lists import appended_to
 from autograph.runtime.staging.statements.list_carry import ListCarry
@@ -53,23 +51,6 @@ from autograph.runtime.staging.statements.part_carry import PartCarry
 from autograph.runtime.staging.statements.statement_records import record_loop
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import effects_recorded
-
-
-class _Iteration:
-    """One trace of the body, or of the test, of a loop."""
-
-    def __init__(self, loop: LoopTrace) -> None:
-        self._loop = loop
-
-    @lazy
-    def stand_ins(self) -> BodyContainers:
-        """Those of the containers and objects of the loop's state."""
-        return BodyContainers(self._loop.raising.identities, self._loop.journal)
-
-    @property
-    def has_containers(self) -> bool:
-        """Whether there are such in the state, or anything is known of others in the program."""
-        return _Iteration.stand_ins.made(self) is not None or bool(self._loop.journal.observers)
 
 
 class LoopTrace:
@@ -326,7 +307,7 @@ class LoopTrace:
 
     # Tracing.
 
-    def _install(self, operands: Sequence[Any], region: Region, iteration: _Iteration) -> dict[int, dict[Path, Any]]:
+    def _install(self, operands: Sequence[Any], region: Region, iteration: Iteration) -> dict[int, dict[Path, Any]]:
         """Bind each variable to its stand-in. Returns, by variable, what the lists in it hold."""
         pending = iter(operands)
         starts = {}
@@ -380,7 +361,7 @@ class LoopTrace:
         def iterated(*operands: Any) -> list[Any]:
             count = len(self.carry.operand_types())
             slots = [(variable, variable.get()) for variable in self.carry.variables if isinstance(variable, Slot)]
-            iteration = _Iteration(self)
+            iteration = Iteration(self.raising)
             starts = self._install(operands[:count], region, iteration)
             values = [value for variable in self.carry.variables if not is_leaf(value := variable.get())]
             in_arrays = lists_in_arrays(values) if values else set()
@@ -401,7 +382,7 @@ class LoopTrace:
                     end.reads.add(id(growing.place.owner))
                 else:
                     growing.after_iteration(operands[count], self.carry.where)
-            self._note_unknown(end)
+            end.unknown = self.carry.unknown_lists()
             region.leave(variable.get() for variable in self.carry.variables if id(variable) not in end.unknown)
             flat = self._note_variables(end, region, iteration, starts, in_arrays)
             self._note_places(end, region)
@@ -436,32 +417,17 @@ class LoopTrace:
         end.discovered = [place for place in living if place.key in end.written]
         return end
 
-    def _note_unknown(self, end: BodyEnd) -> None:
-        """Note which lists only a run of the program would know after an iteration, each with the error for who reads it."""
-        for variable in self.carry.variables:
-            if isinstance(variable, ContentsPlace) and is_unknown(variable.owner):
-                try:
-                    variable.get()
-                except StagingError as error:
-                    end.unknown[id(variable)] = error
-
     def _note_variables(
         self,
         end: BodyEnd,
         region: Region,
-        iteration: _Iteration,
+        iteration: Iteration,
         starts: dict[int, dict[Path, Any]],
         in_arrays: set[int],
     ) -> list[Any]:
         """Note what an iteration leaves in each variable. Returns the leaves of all."""
         flat: list[Any] = []
-        for carried in self.carry.carried:
-            if (
-                is_of_any_length(carried.entry)
-                and not isinstance(carried.variable, ContentsPlace)
-                and (longer := of_any_length(carried.variable.get())) is not None
-            ):
-                carried.variable.set(longer)
+        self.carry.take_any_length()
         end.variables = list(self.carry.variables)
         for k, variable in enumerate(end.variables):
             if id(variable) in end.unknown:
@@ -512,7 +478,7 @@ class LoopTrace:
 
         def run(*operands: Any) -> list[Any]:
             nonlocal wrote
-            self._install(operands, region, _Iteration(self))
+            self._install(operands, region, Iteration(self.raising))
             before = [variable.get() for variable in self.carry.variables]
             truth = test()
             if self.carry.iterable.length is None:

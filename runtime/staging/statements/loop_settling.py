@@ -29,7 +29,7 @@ from autograph.runtime.layouts.kinds import (
     may_be_none,
 )
 from autograph.runtime.layouts.list_room import refuse_growth
-from autograph.runtime.layouts.mismatches import Mismatch, variables_of
+from autograph.runtime.layouts.mismatches import Mismatch
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.sides import Joined, injected
 from autograph.runtime.layouts.statement_variables import UNBOUND, Variable
@@ -45,7 +45,6 @@ from autograph.runtime.staging.statements.loop_state import (
     CarriedFurtherOut,
     CarryChanges,
     VariableEnd,
-    carry_changes,
     refuse_nesting,
     typed_unbound,
     variable_layout,
@@ -207,17 +206,8 @@ class Settling:
                 line_of = functools.partial(self._line_of, end, leaves)
                 self._mismatches[count:] = [each.located(None, line_of) for each in self._mismatches[count:]]
         if self._mismatches:
-            raise self._change(self._mismatches)
+            raise self.carry.change(self._mismatches, self.options.has_invariants)
         return again
-
-    def _change(self, mismatches: Sequence[Mismatch]) -> CarryChanges:
-        """The error for variables that are one thing before an iteration and another after it."""
-        mismatches = list(map(self.carry.before_loop, mismatches))
-        # None that only the first iteration finds is no difference once that has run by itself.
-        lasting = [each for each in mismatches if not may_be_none(each.left)]
-        change = carry_changes(self.carry.where, lasting or mismatches, self.options.has_invariants)
-        change._differing = variables_of(lasting)
-        return change
 
     def _line_of(self, end: BodyEnd, leaves: Sequence[Any], place: int) -> str | None:
         return self.backend.line_of(end.traced, leaves[place])
@@ -513,14 +503,14 @@ class Settling:
             return True
         before, after = carried.typed(), variable_layout(last.layout, leaves)
         if before == after and isinstance(before.inner, Array):  # as most are
-            carried.results = self._results(carried, last, range(len(leaves)), leaves)
+            carried.results = last.results(carried.types, range(len(leaves)), leaves)
             return False
         count = len(self._mismatches)
         joined = self.joiner.join(carried.variable.name, before, after)
         if len(self._mismatches) > count:
             if not (may_differ_in_length(before.inner, after.inner) and self._grows(carried)):
                 return False
-            self.of_one_length = self._change(self._mismatches[count:])
+            self.of_one_length = self.carry.change(self._mismatches[count:], self.options.has_invariants)
             del self._mismatches[count:]
             return True
         layout = joined.layout
@@ -528,15 +518,8 @@ class Settling:
         if layout != before:
             self._widen(carried, joined, before, after)
             return True
-        carried.results = self._results(carried, last, joined.right, injected(joined.right, leaves))
+        carried.results = last.results(carried.types, joined.right, injected(joined.right, leaves))
         return False
-
-    def _results(self, carried: Carried, last: VariableEnd, sources: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
-        """The leaves that an iteration leaves in a variable, None for those that it found there."""
-        return [
-            None if type is None or (isinstance(source, int) and last.installed[source] == k) else leaf
-            for k, (type, source, leaf) in enumerate(zip(carried.types, sources, leaves, strict=True))
-        ]
 
     def _grows(self, carried: Carried) -> bool:
         """Carry a text or tuple of any length, as iterations make one of it that its layout does not hold; False if it is none, or is so

@@ -231,6 +231,17 @@ class VariableEnd:
     installed: list[int | None]
     lists: dict[Path, ListEnd] = field(default_factory=dict)
 
+    def results(self, types: Sequence[Any], sources: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+        """The leaves that the iteration leaves, None for those that it found there.
+
+        Args:
+          types: of the leaves that the loop carries; sources: by each of them, which leaf of the end it is, if it is one.
+        """
+        return [
+            None if type is None or (isinstance(source, int) and self.installed[source] == k) else leaf
+            for k, (type, source, leaf) in enumerate(zip(types, sources, leaves, strict=True))
+        ]
+
 
 Key = tuple[int, Path]  # a carried variable, by its position, and where in its value
 
