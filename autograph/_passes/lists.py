@@ -211,10 +211,10 @@ class LowerLists(Rewriter):
     def _may_hold(self, target: gast.AST, value: gast.AST) -> bool:
         """Whether a variable or attribute is to hold a list that `_new` makes of the value.
 
-        Any method may lengthen what ``list(…)`` makes for an attribute.
+        Any method may lengthen what an attribute holds.
         """
         name = _name(target)
-        if isinstance(target, gast.Attribute) and isinstance(value, gast.Call) and self._makes_list(value):
+        if isinstance(target, gast.Attribute) and self._makes_list(value):
             return True
         is_table = name in self.tables and not isinstance(value, _DISPLAYS)
         return (name in self.growing or is_table) and self._makes_list(value)
