@@ -211,8 +211,27 @@ def squares(n):
     return row, short, short == "yp", both, row + "." + both
 
 
+def checked(v):
+    if v > 100:
+        raise OverflowError(f"{v} is too large")
+    if v == 3:
+        raise KeyError(v)
+    if v == 14:
+        raise ValueError("even", v)
+    return v
+
+
+def explained(n):
+    message = "none"
+    try:
+        checked(n)
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}" if n > 10 else str(error)
+    return message
+
+
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("program", [roman, binary, described, reported, drawn, hexadecimal, squares])
+@pytest.mark.parametrize("program", [roman, binary, described, reported, drawn, hexadecimal, squares, explained])
 def test_texts_grow_in_loops_and_differ_by_path(program):
     staged = ag.function(program)
     for n in (0, 3, 14, 255):

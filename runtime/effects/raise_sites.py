@@ -41,26 +41,6 @@ class DeferredText:
 
 
 @jax.tree_util.register_pytree_node_class
-class ErrorText(DeferredText):
-    """What an exception says, where a handler asks for it while tracing: it may be printed and raised again, no more."""
-
-    def __str__(self) -> str:
-        if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(self.values)):
-            raise self._refused()
-        return super().__str__()
-
-    def _refused(self, *_: Any) -> Any:
-        raise StagingError(
-            f"{user_location()}\n  The text of an exception is read while tracing, and it contains traced values.\n  Print it, raise it "
-            "in another exception, or use the values that the exception holds (e.args, its attributes)."
-        )
-
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __len__ = __bool__ = _refused
-    __iter__ = __getitem__ = __contains__ = __mod__ = _refused
-    __hash__ = None  # type: ignore[assignment]
-
-
-@jax.tree_util.register_pytree_node_class
 class TracedText(DeferredText):
     """A text of traced values, such as ``f"{x:.2f}"``: it may be printed, raised, put into another text and returned."""
 
@@ -119,7 +99,7 @@ def _concatenated(*parts: Any) -> str:
 
 def text_of_error(error: Any, made: Remade, show: Callable[[Any], str]) -> Any:
     """``show(error)``, which waits for the values that the exception is made of, if it is made of such."""
-    return ErrorText(show, (made,)) if made.values else show(error)
+    return TracedText(show, (made,)) if made.values else show(error)
 
 
 def shows_tracer(text: Any) -> bool:
@@ -156,6 +136,14 @@ def _item_as_python(value: Any) -> Any:
     if has_contents(value):
         return as_python(value)
     return as_number(np.asarray(value) if isinstance(value, np.generic | jax.Array) else value)
+
+
+def arguments_of(kind: type[BaseException], values: Sequence[Any]) -> Any:
+    """The arguments of an exception, of these values.
+
+    The message is the `repr` of several arguments, and of a `KeyError`'s one. Numbers in them are Python's, as in the text of a container.
+    """
+    return as_python(values) if len(values) > 1 or issubclass(kind, KeyError) else values
 
 
 def as_number(value: Any) -> Any:
@@ -270,8 +258,7 @@ class Recipe:
 
     def make(self, content: Any) -> BaseException:
         first, second = resolved(content)
-        # Keys are Python's numbers, as in the dicts that leave the program: the message is the repr of one.
-        return self.made_of((as_python(first) if issubclass(self.kind, KeyError) else first, second))
+        return self.made_of((arguments_of(self.kind, first), second))
 
     def made_of(self, content: Any) -> BaseException:
         """The exception, made of this content as it is."""
@@ -416,7 +403,7 @@ class Site:
         error = self._recipe.made_of(drafted(jax.tree_util.tree_unflatten(self._treedef, leaves)))
         if any(map(_is_draft, error.args)):
             error.args = tuple(
-                ErrorText(functools.partial(_argument, self, k), tuple(values)) if _is_draft(arg) else arg
+                TracedText(functools.partial(_argument, self, k), tuple(values)) if _is_draft(arg) else arg
                 for k, arg in enumerate(error.args)
             )
         related = [

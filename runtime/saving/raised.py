@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from autograph.runtime import errors
-from autograph.runtime.effects.raise_sites import as_number, as_python, unheard
+from autograph.runtime.effects.raise_sites import arguments_of, as_number, unheard
 from autograph.runtime.errors import SavedError, StagingError
 from autograph.runtime.saving.dtypes import dtype_of, name_of
 from autograph.runtime.saving.schema import Maybe, check, dtype, identifier, line, natural, node
@@ -178,10 +178,8 @@ class SavedSite:
 
     def _made(self, raised: dict[str, Any], values: Sequence[Any]) -> BaseException:
         decoder = Decoder(values, self._records, lambda parts: text_of(parts, list(map(as_number, values))))
-        arguments = decoder.value(raised["arguments"])
         base, name = _class_of(raised["base"]), raised["class"]
-        if issubclass(base, KeyError):
-            arguments = as_python(arguments)
+        arguments = arguments_of(base, decoder.value(raised["arguments"]))
         error: BaseException
         if name == base.__name__:
             error = base(*arguments)
