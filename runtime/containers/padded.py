@@ -384,7 +384,7 @@ def stacked(leaves: Sequence[Any]) -> Any:
     """Leaves of one shape one after another, of the type that all promote to: numbers of Python's as one constant."""
     types = list(map(STAGING.type_of, leaves))
     is_constant = types[0].weak_type and not any(isinstance(leaf, jax.Array) for leaf in leaves)
-    if is_constant and all(type == types[0] for type in types):
+    if is_constant and len(set(types)) == 1:
         return STAGING.weak(jnp.asarray(np.asarray(leaves, types[0].dtype)))
     return jnp.stack(list(map(jnp.asarray, leaves)))
 

@@ -294,9 +294,11 @@ def with_leaves(layout: Layout, leaves: Iterator[Layout]) -> Layout:
 
 def without_known_tags(layout: Layout, leaves: Sequence[Any]) -> tuple[Layout, list[Any]]:
     """The same value's layout and leaves where each `Maybe` whose tag is True is the value that it has."""
-    parts, found, first = [], [], 0
+    parts: list[Layout] = []
+    found: list[Any] = []
+    first = 0
     for part in layout.parts:
-        own = leaves[first : first + part.count]
+        own: Sequence[Any] = leaves[first : first + part.count]
         first += part.count
         if part.parts:
             part, own = without_known_tags(part, own)
