@@ -63,7 +63,7 @@ class Orderings:
         if len(keys) < 2 or not any(self.backend.is_traced(leaf) for each in keys for leaf in _columns(each)):
             return None
         if any(each is None for each in keys):
-            sorted([None, 0])  # raises
+            raise TypeError("'<' not supported between instances of 'NoneType' and 'int'")
         if len(set(map(_nesting, keys))) > 1 or any(not _is_number(leaf) for each in keys for leaf in _columns(each)):
             raise StagingError(
                 f"{user_location()}\n  The values that are compared here (to sort them, or for max or min) are neither numbers "

@@ -35,7 +35,7 @@ def may_differ_in_length(one: Layout, other: Layout) -> bool:
     """Whether values of these layouts are texts, or tuples of several lengths."""
     if is_text_layout(one) and is_text_layout(other):
         return True
-    if not (_is_tuple_layout(one) and _is_tuple_layout(other)):
+    if not (isinstance(one, Tree) and isinstance(other, Tree) and _is_tuple_layout(one) and _is_tuple_layout(other)):
         return False
     return one.kind is not other.kind or len(one.parts) != len(other.parts)
 

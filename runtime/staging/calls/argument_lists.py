@@ -106,7 +106,7 @@ class ArgumentLists:
         name = getattr(called, "__name__", "")
         if name in _OF_SETS and getattr(called, "__objclass__", None) is set:
             return lambda items: self._of_first(called, items)
-        owner = getattr(called, "__self__", None)
+        owner: Any = getattr(called, "__self__", None)
         if name in _OF_SETS and is_set(owner):
             return lambda items: call(functools.reduce)(
                 lambda found, item: call(getattr(found, name))(item), items, call(owner.copy)()
