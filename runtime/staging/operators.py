@@ -470,6 +470,7 @@ class Operators(InTrace):
         )
 
     contains = _operator(builtins, Builtins.contains)
+    tuple_of_list = _operator(builtins, Builtins.tuple_of_list)
 
     @lazy
     def builtin_overloads(self) -> Mapping[Any, Callable[..., Any]]:

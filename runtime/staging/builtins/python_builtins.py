@@ -215,7 +215,7 @@ class Builtins(InTrace):
         if staged is not None:
             return staged(*args)
         if len(args) == 1 and isinstance(args[0], TracedDict | DictView):
-            made = ViewIterator(args[0].keys() if isinstance(args[0], TracedDict) else args[0], self._advanced)
+            made = ViewIterator(args[0].keys() if isinstance(args[0], TracedDict) else args[0], self.advanced)
             self.journal.born(made)
             return made
         if len(args) == 1 and not self.backend.is_eager() and self._is_sequence(args[0]):

@@ -1,4 +1,4 @@
-"""`Iteration` and `BodyContainers`: the stand-ins of containers and objects while a loop's body is traced."""
+"""`BodyContainers`: the stand-ins of containers and objects while a loop's body is traced."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.heap.identities import Identities
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.reach import CONTAINERS, contents
@@ -15,27 +14,9 @@ from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import is_one_of
 from autograph.runtime.layouts.optional import Optional, held_in
-from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.statements.joined_parts import EndParts
 from autograph.runtime.staging.statements.loop_state import BodyAliasing, Key
 from autograph.runtime.tracing.recording import LOCAL
-
-
-class Iteration:
-    """One trace of the body, or of the test, of a loop."""
-
-    def __init__(self, raising: Raising) -> None:
-        self._raising = raising
-
-    @lazy
-    def stand_ins(self) -> BodyContainers:
-        """Those of the containers and objects of the loop's state."""
-        return BodyContainers(self._raising.identities, self._raising.journal)
-
-    @property
-    def has_containers(self) -> bool:
-        """Whether there are such in the state, or anything is known of others in the program."""
-        return Iteration.stand_ins.made(self) is not None or bool(self._raising.journal.observers)
 
 
 class BodyContainers:

@@ -34,9 +34,9 @@ from autograph.runtime.layouts.statement_variables import (
 )
 from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions
-from autograph.runtime.staging.statements.body_containers import Iteration
 from autograph.runtime.staging.statements.carry import Carry
 from autograph.runtime.staging.statements.growing_lists import appended_to
+from autograph.runtime.staging.statements.iteration_trace import IterationTrace
 from autograph.runtime.staging.statements.list_carry import ListCarry
 from autograph.runtime.staging.statements.list_growth import ListEnd, list_end
 from autograph.runtime.staging.statements.loop_settling import Settling
@@ -307,7 +307,9 @@ class LoopTrace:
 
     # Tracing.
 
-    def _install(self, operands: Sequence[Any], region: Region, iteration: Iteration) -> dict[int, dict[Path, Any]]:
+    def _install(
+        self, operands: Sequence[Any], region: Region, iteration: IterationTrace
+    ) -> dict[int, dict[Path, Any]]:
         """Bind each variable to its stand-in. Returns, by variable, what the lists in it hold."""
         pending = iter(operands)
         starts = {}
@@ -361,7 +363,7 @@ class LoopTrace:
         def iterated(*operands: Any) -> list[Any]:
             count = len(self.carry.operand_types())
             slots = [(variable, variable.get()) for variable in self.carry.variables if isinstance(variable, Slot)]
-            iteration = Iteration(self.raising)
+            iteration = IterationTrace(self.raising)
             starts = self._install(operands[:count], region, iteration)
             values = [value for variable in self.carry.variables if not is_leaf(value := variable.get())]
             in_arrays = lists_in_arrays(values) if values else set()
@@ -421,7 +423,7 @@ class LoopTrace:
         self,
         end: BodyEnd,
         region: Region,
-        iteration: Iteration,
+        iteration: IterationTrace,
         starts: dict[int, dict[Path, Any]],
         in_arrays: set[int],
     ) -> list[Any]:
@@ -478,7 +480,7 @@ class LoopTrace:
 
         def run(*operands: Any) -> list[Any]:
             nonlocal wrote
-            self._install(operands, region, Iteration(self.raising))
+            self._install(operands, region, IterationTrace(self.raising))
             before = [variable.get() for variable in self.carry.variables]
             truth = test()
             if self.carry.iterable.length is None:

@@ -542,9 +542,8 @@ class Settling:
         found = [
             each
             for each in self.carry.carried
-            if each.is_input and is_text(each.entry)
-            if each.variable.name in names or constants_in(each.layout) > MANY_TEXTS
-            if not surely or are_longer(each.layout)
+            if each.is_input and (each.variable.name in names or constants_in(each.layout) > MANY_TEXTS)
+            if is_text(each.entry) and (not surely or are_longer(each.layout))
         ]
         return any([self._grows(carried) for carried in found])
 
