@@ -16,7 +16,7 @@ from autograph.runtime.heap.holders import reached, within_reach
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Region
 from autograph.runtime.heap.places import holds_list
 from autograph.runtime.heap.unknown import is_unknown
-from autograph.runtime.layouts.describe import anonymous, describe, typed
+from autograph.runtime.layouts.describe import anonymous, describe, is_leaf, typed
 from autograph.runtime.layouts.kinds import Layout, may_be_none
 from autograph.runtime.layouts.mismatches import Mismatch, variables_of
 from autograph.runtime.layouts.statement_variables import (
@@ -206,7 +206,8 @@ class Carry:
         """Take what an iteration leaves in a variable that is carried with any number of pieces as such a value."""
         for carried in self.carried:
             if (
-                is_of_any_length(carried.entry)
+                not is_leaf(carried.entry)
+                and is_of_any_length(carried.entry)
                 and not isinstance(carried.variable, ContentsPlace)
                 and (longer := of_any_length(carried.variable.get())) is not None
             ):
