@@ -181,18 +181,13 @@ class Settling:
         again |= bool(end.discovered) and self._take_discovered(end)
         if self.carry.by_value:
             self.lists.drop_elements()
-        kept = set(map(id, self.carry.variables))
         by_variable = {id(carried.variable): carried for carried in self.carry.carried}
         Settling.joiner.drop(self)
-        for variable, last in zip(end.variables, end.ends, strict=True):
-            if id(variable) not in kept:  # it is part of another by now
-                continue
+        for variable, last in end.among(self.carry.variables):
             carried = by_variable.get(id(variable))
             if last is None:
-                if id(variable) in end.unknown:
-                    raise end.unknown[id(variable)]
                 if carried is not None and carried.is_input:
-                    raise StagingError(
+                    raise end.unknown.get(id(variable)) or StagingError(
                         f"{self.carry.where}\n  This staged loop deletes {variable.name!r}, which exists before it. Keep the variable."
                     )
                 continue

@@ -313,3 +313,8 @@ class BodyEnd:
         self.rebound: list[Any] = []
         self.made_unknown: Sequence[tuple[Any, Reason]] = ()
         self.given: list[Given] = []
+
+    def among(self, variables: Sequence[Variable]) -> list[tuple[Variable, VariableEnd | None]]:
+        """Those that are among these still, and have not become a part of another, each with its end."""
+        kept = set(map(id, variables))
+        return [pair for pair in zip(self.variables, self.ends, strict=True) if id(pair[0]) in kept]
