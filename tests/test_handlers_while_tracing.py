@@ -1,0 +1,68 @@
+"""Handlers of exceptions that Python raises while a block is traced: what they raise again, and what they find in lists."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+
+
+def raises_what_is_known(x):
+    try:
+        assert not isinstance(x, str), "no number"
+        assert 0, "never holds"
+    except LookupError:
+        return -1.0
+    except AssertionError:
+        if x > 2:
+            raise
+    return x
+
+
+def asserts_in_a_manager(x):
+    with Swallowing(x > 2):
+        assert 0, "never holds"
+    return x
+
+
+class Swallowing:
+    def __init__(self, when):
+        self.when = when
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return self.when
+
+
+@pytest.mark.parametrize("program", [raises_what_is_known, asserts_in_a_manager])
+def test_an_assertion_that_never_holds_goes_on_under_a_traced_condition(program):
+    for x in (1.0, 4.0):
+        try:
+            expected = program(x)
+        except AssertionError:
+            with pytest.raises(AssertionError, match="never holds"):
+                ag.function(program)(jnp.float32(x))
+        else:
+            assert float(ag.function(program)(jnp.float32(x))) == expected
+
+
+def test_a_list_that_a_loop_carries_is_as_before_where_code_after_the_loop_raises():
+    def program(n):
+        items = [2, 1]
+        try:
+            for i in range(n):
+                try:
+                    if i > 5:
+                        raise IndexError
+                except ValueError:
+                    items[0] += 1
+            raise LookupError
+        except LookupError:
+            items.append(3)
+        return items
+
+    for n in (3, 9):
+        assert list(map(int, ag.function(program)(jnp.asarray(n)))) == program(n)
