@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests.jaxprs import Counts
 
 
 class Node:
@@ -329,3 +330,23 @@ def test_the_id_of_what_is_chosen_is_no_key():
     for program, what in ((seen, "an object that may be one of several"), (of_a_number, "a traced value")):
         with pytest.raises(ag.StagingError, match=f"test_identity_of_choices.py(.|\n)*the `id` of {what}"):
             ag.function(program)(jnp.float32(1.0))
+
+
+def exchanged_by_conditions(xs):
+    now, then = [1.0, 2.0], [3.0, 4.0]
+    first = now
+    for x in xs:
+        if x > 0:
+            now, then = then, now
+        now[0] += x
+    return now, then, first
+
+
+def test_a_write_after_many_choices_takes_few_operations():
+    def size(n):
+        return Counts(ag.convert(exchanged_by_conditions), [1.0] * n).total
+
+    assert size(8) < 6 * size(4)
+    xs = [1.0, -1.0, 2.0, -3.0, 1.0, -1.0]
+    found = ag.function(exchanged_by_conditions)(list(map(jnp.float32, xs)))
+    assert jax.tree.map(float, found) == exchanged_by_conditions(xs)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -291,10 +292,11 @@ class Identities:
         others = [other for other in self._others(known.marks, part) if id(other.part) not in represented]
         for each in (known, *others):
             each.is_used = each.is_used or bool(others)
+        found: dict[Any, Any] = {}
         return [
             Alias(
                 other.part,
-                evaluated(_are_one(known.when, other.when)),
+                evaluated(_are_one(known.when, other.when), found),
                 known.where or other.where,
                 other.same_as is not None,
             )
@@ -381,7 +383,7 @@ def all_of(one: Condition, other: Condition) -> Condition:
         return None
     if one is True or other is True:
         return other if one is True else one
-    return lambda: evaluated(one) & evaluated(other)
+    return _Combined(operator.and_, one, other)
 
 
 def any_of(one: Condition, other: Condition) -> Condition:
@@ -392,12 +394,34 @@ def any_of(one: Condition, other: Condition) -> Condition:
         return None
     if one is False or other is False:
         return other if one is False else one
-    return lambda: evaluated(one) | evaluated(other)
+    return _Combined(operator.or_, one, other)
 
 
-def evaluated(condition: Condition) -> Any:
-    """The condition in the block that is being traced."""
-    return condition() if callable(condition) else condition
+@dataclass(frozen=True, eq=False)
+class _Combined:
+    """Two conditions combined, which others may share."""
+
+    combine: Callable[[Any, Any], Any]
+    one: Condition
+    other: Condition
+
+
+def evaluated(condition: Condition, found: dict[Any, Any] | None = None) -> Any:
+    """The condition in the block that is being traced.
+
+    Args:
+      found: those that have been evaluated there, each once: many are part of others, by exponentially many paths.
+    """
+    if not callable(condition) and not isinstance(condition, _Combined):
+        return condition
+    found = {} if found is None else found
+    if condition not in found:
+        if isinstance(condition, _Combined):
+            value = condition.combine(evaluated(condition.one, found), evaluated(condition.other, found))
+        else:
+            value = condition()
+        found[condition] = value
+    return found[condition]
 
 
 def _are_one(one: Mapping[Hashable, Condition], other: Mapping[Hashable, Condition]) -> Condition:

@@ -57,6 +57,7 @@ class JoinedParts:
     ) -> None:
         self.identities = identities
         self.predicate = predicate
+        self._opposite = lambda: ~predicate
         self.journal = journal
         self.where = where
         self.ends = list(ends)
@@ -191,7 +192,7 @@ class JoinedParts:
         """One condition or another, by the predicate."""
         if on_true is True and on_false is True:
             return True
-        return any_of(all_of(self.predicate, on_true), all_of(lambda: ~self.predicate, on_false))
+        return any_of(all_of(self.predicate, on_true), all_of(self._opposite, on_false))
 
     def _differ(self, one: tuple[int, When], other: tuple[int, When]) -> bool:
         return one[1].keys().isdisjoint(other[1]) or self.identities.are_apart(one[0], other[0])
