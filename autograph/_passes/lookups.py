@@ -63,10 +63,11 @@ class LowerLookups(Rewriter):
         return node
 
     def visit_Subscript(self, node: gast.AST) -> gast.AST:
-        wanted = isinstance(node.ctx, gast.Load) and (
+        is_read = isinstance(node.ctx, gast.Load) and not self.context.is_operator(node.value)
+        wanted = is_read and (
             "__getitem__" in self.context.special_methods
             or (isinstance(node.value, gast.Name) and node.value.id in self.written)
-            or not (self._stays(node) or self.context.is_operator(node.value))
+            or not self._stays(node)
         )
         node = self.generic_visit(node)
         if not wanted:
