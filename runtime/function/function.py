@@ -604,9 +604,9 @@ class Function(Made, Generic[P, R], Forwarding):
     def _made_concrete(self, traced: Traced) -> ConcreteFunction:
         """The concrete function of a trace. The lock is held."""
         if traced.concrete is None:
-            log = self._log
+            log, entry = self._log, traced.entry  # and not `traced`, which holds the function
             listings = functools.partial(self._tools.listings, self._function)
-            view = View(lambda: traced.entry.program.statements, lambda: log.count, log.retraces, listings)
+            view = View(lambda: entry.program.statements, lambda: log.count, log.retraces, listings)
             traced.concrete = concrete_function(self.__name__, traced, self._tools, view, self._options.implements)
         return traced.concrete
 
