@@ -506,15 +506,27 @@ def _typed(kind: Kind, types: Sequence[LeafType]) -> Layout:
 
 
 class DifferentKinds(StagingError):
-    """Elements have no kind in common."""
+    """Elements have no kind in common.
+
+    Attributes: kinds (two of theirs).
+    """
+
+    kinds: tuple[Kind, Kind]
+
+    def of(self, name: str) -> DifferentKinds:
+        """The error for a list with this name."""
+        return different_structure(*self.kinds, name)
 
 
-def different_structure(one: Kind, other: Kind) -> StagingError:
-    """The error for elements of kinds that cannot be in one list of traced length."""
-    return DifferentKinds(
-        f"{user_location()}\n  A list whose length is traced holds elements of different structure: {one} and {other}.\n"
+def different_structure(one: Kind, other: Kind, name: str | None = None) -> DifferentKinds:
+    """The error for elements of kinds that cannot be in one list of traced length, which may have a name."""
+    subject = "A list whose length is traced" if name is None else f"{name!r}, a list whose length is traced,"
+    error = DifferentKinds(
+        f"{user_location()}\n  {subject} holds elements of different structure: {one} and {other}.\n"
         "  Append elements of one structure, or keep a list for each."
     )
+    error.kinds = one, other
+    return error
 
 
 def check_shapes(one: Any, other: Any) -> None:

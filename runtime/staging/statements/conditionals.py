@@ -492,7 +492,10 @@ class Conditionals(InTrace):
         reason = f"only one branch binds it at {where}"
         is_kept = joined.span.stop > joined.span.start
         if is_kept:
-            value = placed(join.build(joined, leaves, owner))
+            try:
+                value = placed(join.build(joined, leaves, owner))
+            except DifferentKinds as error:
+                raise error.of(place.name) from None
             tag = leaves[joined.span][-1]
             place.set(self.marks.marked(place, value, tag, reason))
         if joined.is_lost:
