@@ -37,7 +37,12 @@ class lazy(Generic[T]):
     def __get__(self, owner: object, kind: type | None = None) -> T: ...
 
     def __get__(self, owner: Any, kind: type | None = None) -> Any:
-        return self if owner is None else vars(owner).setdefault(self._name, self._make(owner))
+        if owner is None:
+            return self
+        held = vars(owner)
+        if self._name not in held:
+            held.setdefault(self._name, self._make(owner))
+        return held[self._name]
 
     def made(self, owner: object) -> T | None:
         """The attribute of ``owner``, if it has been made."""
