@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import gast
 
+from autograph._analysis.children import walk
 from autograph._analysis.liveness import Liveness, liveness
 from autograph._analysis.python_only import python_only
 from autograph._analysis.scopes import (
@@ -435,6 +436,6 @@ def _why_kept(node: gast.AST) -> str:
 
 def _is_given_away(name: str, statements: Sequence[gast.AST]) -> bool:
     """Whether statements do more with a variable than read items or attributes of what it holds."""
-    parts = [part for statement in statements for part in gast.walk(statement)]
+    parts = [part for statement in statements for part in walk(statement)]
     owners = {id(part.value) for part in parts if isinstance(part, gast.Subscript | gast.Attribute)}
     return any(isinstance(part, gast.Name) and part.id == name and id(part) not in owners for part in parts)
