@@ -33,6 +33,7 @@ from tests.more_dicts import (
     reads_of_groups,
     reins,
     reset,
+    rest_of_views,
     setd,
     setvals,
     sortd,
@@ -388,6 +389,7 @@ PROGRAMS = [
             keys_in_lists,
             keys_in_deques,
             views_by_position,
+            rest_of_views,
         )
     ],
     (two_sum, (A, 5)),

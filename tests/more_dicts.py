@@ -334,6 +334,14 @@ def views_in_handled_code(xs):
     return total
 
 
+def rest_of_views(xs):
+    d = {}
+    for v in xs:
+        d[v] = v + 1
+    pairs, values = zip(d.keys(), d.values()), iter(d.values())
+    return next(pairs), list(pairs), next(values), sum(values)
+
+
 def views_by_position(xs):
     d, pairs = {}, {xs[0]: (1, 2.5), 7: (3, 4.5)}
     for v in xs:

@@ -166,18 +166,6 @@ class SequenceIterator(Iterated):
         return self._advance(self)
 
 
-class ViewIterator(SequenceIterator):
-    """What `iter` returns for a view of a dict with traced keys, which is not to be written as long as the iterator has a use."""
-
-    def __init__(self, view: Any, advance: Callable[[Any], Any]) -> None:
-        super().__init__("iter", (view.as_list(),), advance)
-        self._view = view
-
-    def item(self, position: Any) -> Any:
-        self._view.note_read()
-        return super().item(position)
-
-
 class EndlessIterator(SequenceIterator):
     """What `itertools.count` and `cycle` return in a trace.
 

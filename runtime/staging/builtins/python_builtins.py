@@ -25,7 +25,7 @@ from autograph.runtime.containers.iterables import (
     make_range,
     to_be_staged,
 )
-from autograph.runtime.containers.iterators import Iterated, SequenceIterator, ViewIterator
+from autograph.runtime.containers.iterators import Iterated, SequenceIterator
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
@@ -214,10 +214,8 @@ class Builtins(InTrace):
         staged = getattr(type(args[0]), "staged_iter", None) if len(args) == 1 and self.backend.is_tracing() else None
         if staged is not None:
             return staged(*args)
-        if len(args) == 1 and isinstance(args[0], TracedDict | DictView):
-            made = ViewIterator(args[0].keys() if isinstance(args[0], TracedDict) else args[0], self.advanced)
-            self.journal.born(made)
-            return made
+        if len(args) == 1 and isinstance(args[0], TracedDict):
+            args = (args[0].keys(),)
         if len(args) == 1 and not self.backend.is_eager() and self._is_sequence(args[0]):
             return self._indexed("iter", (self.new_list(list(args[0])) if isinstance(args[0], str) else args[0],))
         return self._iterated("iter", iter(*args))
@@ -270,6 +268,9 @@ class Builtins(InTrace):
         if isinstance(items, range | StagedRange):
             first = items.start + start * items.step
             return StagedRange(first, items.stop, items.step)
+        if isinstance(items, DictView):
+            items.note_read()
+            items = items.as_list()
         return self.library.items_from(
             self.new_list(list(items)) if type(items) in (list, tuple, str) else items, start
         )
