@@ -49,7 +49,16 @@ def liveness(
 
 
 class _BackwardWalk:
-    """Attributes: after, before (results); loops (live sets at break and continue); handlers (live when raising)."""
+    """Walks a loop again until nothing changes, and so each loop in it.
+
+    Attributes:
+      after, before: the results.
+      loops: for each loop around, the names live at break and continue.
+      handlers: the names live when raising.
+      heads: what was live at the head of a loop when it was walked last, from which its next walk goes on: what is live
+        only grows, so that in nested loops each is walked as often as something changes, not twice for each loop around.
+      names: what simple statements bind and read: nothing changes the tree meanwhile.
+    """
 
     def __init__(self, exit_flags: Mapping[gast.AST, Sequence[str]], loop_options: Mapping[gast.AST, gast.AST]) -> None:
         self.exit_flags = exit_flags
@@ -58,6 +67,8 @@ class _BackwardWalk:
         self.before: dict[gast.AST, frozenset[str]] = {}
         self.loops: list[tuple[set[str], set[str]]] = []
         self.handlers: list[set[str]] = []
+        self.heads: dict[gast.AST, set[str]] = {}
+        self.names: dict[gast.AST, tuple[set[str], set[str]]] = {}
 
     def block(self, statements: Sequence[gast.AST], live: set[str]) -> set[str]:
         """The names live before ``statements``, given those live after them. Changes and returns ``live``."""
@@ -91,10 +102,12 @@ class _BackwardWalk:
             return set(self.loops[-1][isinstance(node, gast.Continue)]) if self.loops else live
         if isinstance(node, gast.Return | gast.Raise):
             live = set()
-        live -= bound_names([node])
-        live |= read_names([node])
+        known = self.names.get(node)
+        bound, read = known or self.names.setdefault(node, (bound_names([node]), read_names([node])))
+        live -= bound
+        live |= read
         if isinstance(node, gast.Delete):
-            live |= bound_names([node])  # which have a value before
+            live |= bound  # which have a value before
         return live
 
     def loop(self, node: gast.AST, live: set[str]) -> set[str]:
@@ -102,7 +115,7 @@ class _BackwardWalk:
         head_reads = read_names([node.test]) if is_while else set(self.exit_flags.get(node, ()))
         exit_live = self.block(node.orelse, set(live))
         killed = bound_names([node.test] if is_while else [node.target])
-        head = exit_live | head_reads
+        head = exit_live | head_reads | self.heads.get(node, set())
         while True:
             self.loops.append((set(live), set(head)))
             entry = self.block(node.body, set(head))
@@ -114,6 +127,7 @@ class _BackwardWalk:
             if entry <= head:
                 break
             head |= entry
+        self.heads[node] = head
         before = [] if is_while else [node.iter]
         before += [self.loop_options[node]] if node in self.loop_options else []
         return head | read_names(before)

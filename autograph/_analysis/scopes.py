@@ -20,6 +20,8 @@ _SCOPES = frozenset({*FUNCTIONS, gast.ClassDef, *COMPREHENSIONS})
 _NAMED = frozenset({gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef})
 _CAPTURES = frozenset({gast.MatchAs, gast.MatchStar, gast.MatchMapping})
 _BINDS = frozenset({gast.Store, gast.Del})
+_CAPTURING = frozenset({*FUNCTIONS, gast.ClassDef, gast.GeneratorExp})
+_FRAME_READERS = frozenset({"locals", "vars", "eval", "exec", "dir"})
 _SUSPENDS = frozenset({gast.Yield, gast.YieldFrom, gast.Await, gast.AsyncFor, gast.AsyncWith})
 
 
@@ -51,29 +53,13 @@ class Scope:
 def scope_of(function: gast.AST) -> Scope:
     """Return the scope of a ``FunctionDef``, ``AsyncFunctionDef`` or ``Lambda``."""
     parameters = frozenset(parameter_names(function.args))
-    body = _body(function)
-    global_names: set[str] = set()
-    nonlocal_names: set[str] = set()
-    captures = []
-    dynamic = False
-    for node in walk_scope(body):
-        if isinstance(node, gast.Global):
-            global_names.update(node.names)
-        elif isinstance(node, gast.Nonlocal):
-            nonlocal_names.update(node.names)
-        elif isinstance(node, (*FUNCTIONS, gast.ClassDef, gast.GeneratorExp)):
-            captures.append((node, frozenset(free_names(node))))
-        elif isinstance(node, gast.Call) and isinstance(node.func, gast.Name):
-            dynamic = dynamic or node.func.id in ("locals", "vars", "eval", "exec", "dir")
-    bound = (bound_names(body) | parameters) - global_names - nonlocal_names
-    return Scope(
-        parameters,
-        frozenset(bound),
-        frozenset(global_names),
-        frozenset(nonlocal_names),
-        tuple(captures),
-        dynamic,
-    )
+    parts = list(walk_scope(_body(function)))
+    global_names, nonlocal_names = _declared(parts, gast.Global), _declared(parts, gast.Nonlocal)
+    bound = (_bound_by(parts) | parameters) - global_names - nonlocal_names
+    captures = tuple((part, frozenset(free_names(part))) for part in parts if type(part) in _CAPTURING)
+    calls = (part for part in parts if type(part) is gast.Call)
+    dynamic = any(type(call.func) is gast.Name and call.func.id in _FRAME_READERS for call in calls)
+    return Scope(parameters, frozenset(bound), global_names, nonlocal_names, captures, dynamic)
 
 
 def parameter_names(arguments: gast.arguments) -> list[str]:
@@ -125,8 +111,13 @@ def definitions_in(node: gast.ClassDef) -> Iterator[gast.AST]:
 
 def bound_names(nodes: Iterable[gast.AST]) -> set[str]:
     """Names that these statements bind (or delete) in their own scope."""
+    return _bound_by(walk_scope(nodes))
+
+
+def _bound_by(parts: Iterable[gast.AST]) -> set[str]:
+    """Names that these nodes of one scope bind."""
     names: set[str] = set()
-    for node in walk_scope(nodes):
+    for node in parts:
         kind = type(node)
         if kind is gast.Name:
             if type(node.ctx) in _BINDS:
@@ -149,8 +140,13 @@ def bound_names(nodes: Iterable[gast.AST]) -> set[str]:
 
 def read_names(nodes: Iterable[gast.AST]) -> set[str]:
     """Names of the surrounding scope that evaluating these nodes may read, nested scopes included."""
+    return _read_by(walk_scope(nodes))
+
+
+def _read_by(parts: Iterable[gast.AST]) -> set[str]:
+    """Names that these nodes of one scope, and the scopes in them, may read."""
     names: set[str] = set()
-    for node in walk_scope(nodes):
+    for node in parts:
         kind = type(node)
         if kind is gast.Name:
             if type(node.ctx) is gast.Load:
@@ -166,11 +162,10 @@ def read_names(nodes: Iterable[gast.AST]) -> set[str]:
 def free_names(node: gast.AST) -> set[str]:
     """Names that a nested scope takes from around it, for reading or (``nonlocal``) writing."""
     if isinstance(node, FUNCTIONS):
-        body = _body(node)
-        scope_names = bound_names(body) | set(parameter_names(node.args))
-        declared_nonlocal = {n for d in walk_scope(body) if isinstance(d, gast.Nonlocal) for n in d.names}
-        declared_global = {n for d in walk_scope(body) if isinstance(d, gast.Global) for n in d.names}
-        return (read_names(body) - (scope_names - declared_nonlocal) - declared_global) | declared_nonlocal
+        scope = list(walk_scope(_body(node)))
+        outer = _declared(scope, gast.Nonlocal)
+        own = (_bound_by(scope) | set(parameter_names(node.args))) - outer
+        return (_read_by(scope) - own - _declared(scope, gast.Global)) | outer
     if isinstance(node, gast.ClassDef):
         return read_names(node.body)
     assert isinstance(node, COMPREHENSIONS)
@@ -260,6 +255,11 @@ def suspends(nodes: Iterable[gast.AST]) -> bool:
         ):
             return True
     return False
+
+
+def _declared(parts: Iterable[gast.AST], kind: type) -> frozenset[str]:
+    """Names that these nodes declare ``global`` or ``nonlocal``."""
+    return frozenset(name for part in parts if type(part) is kind for name in part.names)
 
 
 def _walrus_names(comprehension: gast.AST) -> set[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import gast
 
-from autograph._analysis.children import FIELDS
+from autograph._analysis.children import FIELDS, children
 from autograph._analysis.partial_writes import PartialWrites
 from autograph._analysis.truths import Truths
 
@@ -247,7 +247,7 @@ def placed(node: gast.AST, like: gast.AST, end: gast.AST | None = None) -> gast.
         if "lineno" in part._attributes:
             part.lineno, part.col_offset = line, column
             part.end_lineno, part.end_col_offset = end_line, end_column
-        pending.extend(gast.iter_child_nodes(part))
+        pending += children(part)
     return node
 
 
