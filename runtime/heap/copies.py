@@ -62,7 +62,7 @@ class Watch:
     def __init__(
         self,
         backend: Backend,
-        traced_leaves: Callable[[Sequence[Callable[..., Any]]], list[Any]],
+        traced_leaves: Callable[[Backend, Sequence[Callable[..., Any]]], list[Any]],
         functions: Sequence[Callable[..., Any]],
     ) -> None:
         self.backend = backend
@@ -78,7 +78,7 @@ class Watch:
         if self.count == 1 and self.backend.is_tracing():
             self._start = self.backend.operations_recorded()
         if self.count == UNROLLED_AT_MOST and self.backend.is_tracing():
-            self.held = self.traced_leaves(self.functions)
+            self.held = self.traced_leaves(self.backend, self.functions)
 
     def warn(self, reason: str | None) -> None:
         """Warn, if much was recorded. ``reason``: why the loop is not one staged loop."""
@@ -103,4 +103,4 @@ class Watch:
         if self.held is None:
             return False
         before = set(map(id, self.held))
-        return any(id(leaf) not in before for leaf in self.traced_leaves(self.functions))
+        return any(id(leaf) not in before for leaf in self.traced_leaves(self.backend, self.functions))

@@ -34,9 +34,9 @@ from autograph.runtime.layouts.statement_variables import (
 )
 from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions
+from autograph.runtime.staging.statements.body_containers import BodyContainers
 from autograph.runtime.staging.statements.carry import Carry
 from autograph.runtime.staging.statements.growing_lists import appended_to
-from autograph.runtime.staging.statements.iteration_trace import IterationTrace
 from autograph.runtime.staging.statements.list_carry import ListCarry
 from autograph.runtime.staging.statements.list_growth import ListEnd, list_end
 from autograph.runtime.staging.statements.loop_settling import Settling
@@ -307,9 +307,16 @@ class LoopTrace:
 
     # Tracing.
 
-    def _install(
-        self, operands: Sequence[Any], region: Region, iteration: IterationTrace
-    ) -> dict[int, dict[Path, Any]]:
+    @lazy
+    def stand_ins(self) -> BodyContainers:
+        """Those of the containers and objects of the state, in one trace of the body or the test."""
+        return BodyContainers(self.raising.identities, self.journal)
+
+    def _has_containers(self) -> bool:
+        """Whether there are such in the state, or anything is known of others in the program."""
+        return LoopTrace.stand_ins.made(self) is not None or bool(self.journal.observers)
+
+    def _install(self, operands: Sequence[Any], region: Region) -> dict[int, dict[Path, Any]]:
         """Bind each variable to its stand-in. Returns, by variable, what the lists in it hold."""
         pending = iter(operands)
         starts = {}
@@ -329,15 +336,15 @@ class LoopTrace:
             value = carried.unflatten(leaves)
             has_parts = not is_leaf(value) or isinstance(carried.variable, ContentsPlace | AttributePlace)
             if has_parts:
-                value = self.parts.with_parts(carried, value, iteration.stand_ins, region)
+                value = self.parts.with_parts(carried, value, self.stand_ins, region)
             if leaves[-1] is not True:
                 value = self.marks.add(value, leaves[-1], f"the loop at {self.carry.where} may not have bound it")
             carried.variable.set(value)
             self.settling.installed[id(carried.variable)] = leaves
             if has_parts:
                 starts[id(carried.variable)] = self.lists.starts(carried, value)
-        if iteration.has_containers:
-            iteration.stand_ins.begin()
+        if self._has_containers():
+            self.stand_ins.begin()
         return starts
 
     def _trace_body(self) -> BodyEnd:
@@ -363,8 +370,7 @@ class LoopTrace:
         def iterated(*operands: Any) -> list[Any]:
             count = len(self.carry.operand_types())
             slots = [(variable, variable.get()) for variable in self.carry.variables if isinstance(variable, Slot)]
-            iteration = IterationTrace(self.raising)
-            starts = self._install(operands[:count], region, iteration)
+            starts = self._install(operands[:count], region)
             values = [value for variable in self.carry.variables if not is_leaf(value := variable.get())]
             in_arrays = lists_in_arrays(values) if values else set()
             try:
@@ -386,16 +392,13 @@ class LoopTrace:
                     growing.after_iteration(operands[count], self.carry.where)
             end.unknown = self.carry.unknown_lists()
             region.leave(variable.get() for variable in self.carry.variables if id(variable) not in end.unknown)
-            flat = self._note_variables(end, region, iteration, starts, in_arrays)
+            flat = self._note_variables(end, region, starts, in_arrays)
             self._note_places(end, region)
-            if iteration.has_containers:
-                end.has_containers, end.aliasing = True, iteration.stand_ins.finish()
+            if self._has_containers():
+                end.has_containers, end.aliasing = True, self.stand_ins.finish()
             end.rebound = self.carry.snapshot.rebound()
             self.journal.check_unreported()
-            self.journal.forget(region)
-            region.roll_back()
-            self.carry.snapshot.restore()
-            self.settling.installed = {}  # nothing of the trace is held when it ends
+            self._undo(region)
             for slot, value in slots:
                 slot.set(value)
             return flat
@@ -410,22 +413,15 @@ class LoopTrace:
             end.traced = self.backend.trace(run, [*self.carry.operand_types(), self._index_type, *slices], unchanged)
         finally:
             self.journal.loops.pop()
-            self.settling.installed = {}
             end.given = self.journal.take_elements(region)
-            region.roll_back()
-            self.carry.snapshot.restore()
+            self._undo(region)
             living = self.journal.close(region, (*self.carry.snapshot.functions, *self.carry.snapshot.reachable()))
         end.absences, end.made_unknown = region.absences, region.made_unknown
         end.discovered = [place for place in living if place.key in end.written]
         return end
 
     def _note_variables(
-        self,
-        end: BodyEnd,
-        region: Region,
-        iteration: IterationTrace,
-        starts: dict[int, dict[Path, Any]],
-        in_arrays: set[int],
+        self, end: BodyEnd, region: Region, starts: dict[int, dict[Path, Any]], in_arrays: set[int]
     ) -> list[Any]:
         """Note what an iteration leaves in each variable. Returns the leaves of all."""
         flat: list[Any] = []
@@ -445,7 +441,7 @@ class LoopTrace:
                 continue
             if not isinstance(variable, ContentsPlace) and not is_leaf(value):
                 unstack_lists(value, in_arrays, region.writes)
-                iteration.stand_ins.end(k, value)
+                self.stand_ins.end(k, value)
             layout, leaves = self.carry.described(variable, value)
             leaves.append(self.marks.defined(value))
             places = {id(operand): k for k, operand in enumerate(self.settling.installed.get(id(variable), ()))}
@@ -480,7 +476,7 @@ class LoopTrace:
 
         def run(*operands: Any) -> list[Any]:
             nonlocal wrote
-            self._install(operands, region, IterationTrace(self.raising))
+            self._install(operands, region)
             before = [variable.get() for variable in self.carry.variables]
             truth = test()
             if self.carry.iterable.length is None:
@@ -491,20 +487,23 @@ class LoopTrace:
             pairs = [(variable.get(), old) for variable, old in zip(self.carry.variables, before, strict=True)]
             is_rebound = any(value is not old and not same(value, old) for value, old in pairs)
             wrote = is_rebound or bool(region.written()) or effects_recorded() != effects
-            self.journal.forget(region)
-            region.roll_back()
-            self.carry.snapshot.restore()
-            self.settling.installed = {}
+            self._undo(region)
             return [truth]
 
         try:
             traced = self.backend.trace(run, self.carry.operand_types())
             return traced, wrote
         finally:
-            self.journal.forget(region)
-            region.roll_back()
-            self.carry.snapshot.restore()
+            self._undo(region)
             self.journal.close(region)
+
+    def _undo(self, region: Region) -> None:
+        """Leave all as it was before the trace of the body or of the test, and hold nothing of it."""
+        self.journal.forget(region)
+        region.roll_back()
+        self.carry.snapshot.restore()
+        self.settling.installed = {}
+        LoopTrace.stand_ins.drop(self)
 
     # Binding.
 

@@ -1,14 +1,15 @@
-"""Data structures for the trace of a staged loop: carried variables and the result of one iteration."""
+"""Data structures for the trace of a staged loop: the statement and what it reaches, carried variables, one iteration and its result."""
 
 from __future__ import annotations
 
 import collections
+import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograph.backends.base import LeafType, Traced
+from autograph.backends.base import Backend, LeafType, Traced
 from autograph.runtime.containers.iterables import StagedIterable
 from autograph.runtime.containers.parts import Path
 from autograph.runtime.errors import StagingError
@@ -19,7 +20,7 @@ from autograph.runtime.layouts.describe import typed, unflatten, untyped, withou
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of
 from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, sizes_that_change, too_many
 from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.layouts.statement_variables import Variable, find_variables
+from autograph.runtime.layouts.statement_variables import Variable, contents_of_cells, find_variables, flatten
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions
 from autograph.runtime.staging.statements.growing_lists import GrowingList
 from autograph.runtime.staging.statements.joined_parts import EndParts
@@ -78,9 +79,16 @@ class WhileLoop:
     may_peel: bool = True
 
     @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        return (self.test, self.body)
+
+    @property
     def code(self) -> Any:
         """What is the same whenever the statement runs."""
         return getattr(self.body, "__code__", self.body)
+
+    def variables(self) -> list[Variable]:
+        return find_variables(self.names, self.functions)
 
     def items(self, done: int = 0) -> StagedIterable:
         """What its staged form runs over, once so many iterations have run in Python."""
@@ -318,3 +326,36 @@ class BodyEnd:
         """Those that are among these still, and have not become a part of another, each with its end."""
         kept = set(map(id, variables))
         return [pair for pair in zip(self.variables, self.ends, strict=True) if id(pair[0]) in kept]
+
+
+def cell_values(function: Callable[..., Any]) -> list[int]:
+    """The identities of what a function's cells hold, to see whether running it rebinds any."""
+    values = []
+    for cell in function.__closure__ or ():
+        try:
+            values.append(id(cell.cell_contents))
+        except ValueError:
+            values.append(0)
+    return values
+
+
+def traced_leaves(backend: Backend, functions: Sequence[Callable[..., Any]]) -> list[Any]:
+    """What a loop's functions reach directly and is traced now."""
+    return [leaf for leaf in _leaves_reached(functions) if backend.is_traced(leaf)]
+
+
+def _leaves_reached(functions: Sequence[Callable[..., Any]]) -> Iterator[Any]:
+    """What the functions' cells hold, and those of functions in them; containers and objects unpacked."""
+    pending, seen = list(functions), set(map(id, functions))
+    while pending:
+        for content in contents_of_cells(pending.pop().__closure__):
+            try:
+                leaves = flatten(content)[0] if isinstance(content, list | tuple | dict) else [content]
+            except (TypeError, ValueError):  # no pytree
+                continue
+            for leaf in leaves:
+                parts = [leaf, *vars(leaf).values()] if hasattr(leaf, "__dict__") and not callable(leaf) else [leaf]
+                yield from parts
+                inner = [part for part in parts if isinstance(part, types.FunctionType) and id(part) not in seen]
+                pending += inner
+                seen.update(map(id, inner))

@@ -17,17 +17,24 @@ from autograph.runtime.effects.staged_raises import ABSENCES, may_be_bound
 from autograph.runtime.heap.copies import Copies, Watch
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.list_room import GrowthUnknown, OutOfRoom
-from autograph.runtime.layouts.statement_variables import Slot, Snapshot, find_variables
+from autograph.runtime.layouts.statement_variables import Slot, Snapshot
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.policy import loop_options as options_of_loops
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions, make_options, set_loop_options
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
-from autograph.runtime.staging.statements.closure_cells import cell_values, leaves_reached
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
 from autograph.runtime.staging.statements.iteration import Iteration, refuse_resuming
 from autograph.runtime.staging.statements.loop_carry import LoopTrace
-from autograph.runtime.staging.statements.loop_state import CarryChanges, ForLoop, Thunk, WhileLoop, peeling
+from autograph.runtime.staging.statements.loop_state import (
+    CarryChanges,
+    ForLoop,
+    Thunk,
+    WhileLoop,
+    cell_values,
+    peeling,
+    traced_leaves,
+)
 from autograph.runtime.staging.statements.progress import Progress, is_in_program, staged_progress
 from autograph.runtime.staging.statements.rolling import PythonOnly, Rolling, Trial, is_used_up, tells, why
 from autograph.runtime.tracing.recording import effects_recorded
@@ -107,7 +114,7 @@ class Loops(InTrace):
             is_staged, writes = self._staged_by_its_test(loop)
             if is_staged:
                 return
-        watch = Watch(self.backend, self.traced_leaves, (test, body))
+        watch = Watch(self.backend, traced_leaves, (test, body))
         reason, copies = None, self.journal.copies
         bound = options.bound
         # No transform is active: the loop is plain Python, and should cost little more.
@@ -299,7 +306,7 @@ class Loops(InTrace):
         self._staged_if(go_on, body, None, variables, Snapshot(loop.functions, variables))
 
     def _python_for(self, items: Iterator[Any], loop: ForLoop, reason: str | None) -> None:
-        watch = Watch(self.backend, self.traced_leaves, loop.functions)
+        watch = Watch(self.backend, traced_leaves, loop.functions)
         for item in items:
             watch.step()
             if loop.report is not None:
@@ -327,11 +334,7 @@ class Loops(InTrace):
 
     def may_become_traced(self, functions: Sequence[Callable[..., Any]]) -> bool:
         """Whether anything the loop's functions reach directly is traced now: then staging is worth a trial."""
-        return not self.backend.is_eager() and any(map(self.backend.is_traced, leaves_reached(functions)))
-
-    def traced_leaves(self, functions: Sequence[Callable[..., Any]]) -> list[Any]:
-        """What the loop's functions reach directly and is traced now."""
-        return [leaf for leaf in leaves_reached(functions) if self.backend.is_traced(leaf)]
+        return not self.backend.is_eager() and bool(traced_leaves(self.backend, functions))
 
     # Staged.
 
@@ -348,8 +351,7 @@ class Loops(InTrace):
 
         A test that writes has run once and runs at the end of each iteration.
         """
-        functions = (loop.test, loop.body)
-        variables = find_variables(loop.names, functions)
+        variables = loop.variables()
         goes_on = Slot("the loop's test", truth)
         if test_writes:
             variables.append(goes_on)
@@ -364,7 +366,7 @@ class Loops(InTrace):
             self.raising,
             self._checks,
             variables,
-            functions,
+            loop.functions,
             goes_on.get if test_writes else lambda: self._truth(self._opaque.block(loop.test)()),
             iteration,
             items,
@@ -404,9 +406,8 @@ class Loops(InTrace):
 
     def _staged_while(self, loop: WhileLoop, done: int, test_writes: bool, truth: Any) -> None:
         """Stage a ``while`` whose test has come out as ``truth``; its first iteration by itself if others need that."""
-        surely = truth is True
         try:
-            trace = self._settled_while(loop, done, test_writes, truth, surely_runs=surely)
+            trace = self._settled_while(loop, done, test_writes, truth, surely_runs=truth is True)
         except ABSENCES as error:
             if not (loop.may_peel and may_be_bound(error, loop.names)):
                 raise
@@ -420,12 +421,11 @@ class Loops(InTrace):
             if truth is not False:
                 self._staged_while(dataclasses.replace(loop, may_peel=False), done + 1, test_writes, truth)
 
-        if surely:
+        if truth is True:
             run_all()
             return
-        functions = (loop.test, loop.body)
-        variables = find_variables(loop.names, functions)
-        self._staged_if(truth, run_all, None, variables, Snapshot(functions, variables), loop.result)
+        variables = loop.variables()
+        self._staged_if(truth, run_all, None, variables, Snapshot(loop.functions, variables), loop.result)
 
     def staged_for(self, staged: StagedIterable, loop: ForLoop) -> None:
         """Stage a loop over what is known to stage."""
