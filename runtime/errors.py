@@ -53,6 +53,19 @@ class ArgumentsChanged(StagingError):
         self.called, self.inlined = called, inlined
 
 
+class StateNeeded(BaseException):
+    """A recording touches Variables that the compiled function is not given, or creates some.
+
+    Attributes: key (of the recording).
+
+    No `Exception`: between the recording and the call that knows what to do, nobody is to catch it.
+    """
+
+    def __init__(self, key: Any = None) -> None:
+        super().__init__()
+        self.key = key
+
+
 class TooLargeIntError(StagingError, OverflowError):
     """A Python int meets a traced value, and no integer dtype of JAX can represent it."""
 

@@ -9,9 +9,9 @@ import jax
 import pytest
 
 import autograph as ag
-from autograph.runtime.code.defined_classes import DefinedClasses
 from autograph.runtime.staging.policy import recursive_code
 from autograph.runtime.staging.policy.recursive_code import CallGraph
+from autograph.runtime.staging.policy.user_classes import DefinedClasses
 from autograph.tools.bench.first_call import loaded
 
 

@@ -38,7 +38,7 @@ PROCESS = {
     # What users set for the process.
     "autograph._verbosity:_VERBOSITY": "set_verbosity",
     "autograph._verbosity:_HANDLER": "set_verbosity",
-    "autograph.runtime.function.shortcuts:CALLS": "run_functions_eagerly, and who is told of calls: summary.trace_on",
+    "autograph.runtime.function.dispatch:CALLS": "run_functions_eagerly, and who is told of calls: summary.trace_on",
     "autograph.runtime.code.library_table:TABLE": "register_library",
     "autograph.runtime.state.random:_DEFAULT": "set_seed",
     "autograph.runtime.summary.tracing:_CURRENT": "summary.trace_on",
@@ -53,7 +53,7 @@ PROCESS = {
     "autograph.runtime.summary.event_files:_NUMBERS": "in the names of files: two of a process differ",
     # What is known of objects that others made, for as long as they live.
     "autograph.runtime.state.variables:_ORDER": "which Variable is older",
-    "autograph.runtime.code.defined_classes:CLASSES": "which classes have been defined, by module",
+    "autograph.runtime.staging.policy.user_classes:CLASSES": "which classes have been defined, by module",
     "autograph.runtime.layouts.objects:_KINDS": "what is known of users' classes",
     "autograph.runtime.state.linked_state:_LINKED": "what stands for variables of libraries that functions have met",
     # What is to go into contexts and arguments: no line is added here.

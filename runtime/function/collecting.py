@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import jax
 
 from autograph.backends.selected import STAGING
-from autograph.runtime.function.shortcuts import CALLS
+from autograph.runtime.function.dispatch import CALLS
 from autograph.runtime.signatures.inputs import type_key
 from autograph.runtime.tracing.recording import LOCAL
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograph.runtime.function.shortcuts import CALLS
+from autograph.runtime.function.dispatch import CALLS
 
 
 def run_functions_eagerly(flag: bool) -> None:

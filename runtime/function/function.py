@@ -22,6 +22,7 @@ from autograph.runtime.function.cache import Cache, Entry
 from autograph.runtime.function.captures import Captures
 from autograph.runtime.function.concrete import ConcreteFunction, Traced, concrete_function
 from autograph.runtime.function.dispatch import (
+    CALLS,
     Dispatcher,
     general_call,
     referred,
@@ -35,7 +36,6 @@ from autograph.runtime.function.pickling import Made, reduced_method
 from autograph.runtime.function.program import FirstCall, Program
 from autograph.runtime.function.reads import Reads
 from autograph.runtime.function.results import Changed, Outputs, changed_outputs, first_line
-from autograph.runtime.function.shortcuts import CALLS
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes
 from autograph.runtime.signatures.input_signature import InputSignature, is_signature_of_one

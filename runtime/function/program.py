@@ -18,22 +18,22 @@ import jax.numpy as jnp
 
 from autograph.runtime.effects.failed_calls import cause_of
 from autograph.runtime.effects.raising import with_error
-from autograph.runtime.errors import ArgumentsChanged
+from autograph.runtime.errors import ArgumentsChanged, StateNeeded
+from autograph.runtime.function.dispatch import CALLS
 from autograph.runtime.function.program_state import State
 from autograph.runtime.function.results import Changed, finished
-from autograph.runtime.function.shortcuts import CALLS
 from autograph.runtime.layouts.list_room import OutOfRoom, Rooms, refuse_to_run_again
 from autograph.runtime.lazy import lazy
 from autograph.runtime.signatures.changed_arguments import Changes
 from autograph.runtime.signatures.inputs import type_key
 from autograph.runtime.signatures.signature import CallSignature
 from autograph.runtime.state.commits import shared_values_of
-from autograph.runtime.state.held import Held
-from autograph.runtime.state.recorded import Recording, StateNeeded
+from autograph.runtime.state.held import Constant, Held
 from autograph.runtime.state.variables import (
     Frame,
     Variable,
     staging,
+    touched_by,
 )
 from autograph.runtime.tracing.births import with_births
 from autograph.runtime.tracing.concretization import refuse_leaked
@@ -54,6 +54,40 @@ class FirstCall:
 
     def __init__(self) -> None:
         self.is_over = False
+
+
+# A closure's array of so many bytes is an input of the program: baked in, XLA would read it while compiling, and hold
+# a copy. Below, a call with one more input costs more.
+_LARGE_CONSTANT = 2**20
+
+
+class Recording:
+    """What was recorded for one set of array types. Attributes: tree (of the results), touched and created
+    Variables, changes (of the arguments), held (for the position of each large constant, what holds it).
+    """
+
+    def __init__(self, program: Any, tree: Any, count: int, frame: Frame) -> None:
+        self.program = program
+        self.tree = tree
+        self.count = count
+        self.created = frame.created
+        self.changes = frame.changes
+        self.has_effects = staging().has_effects(program)
+        self.may_raise = staging().may_raise(program)
+        self.is_bound = staging().is_bound(program)
+        large = {} if self.is_bound else staging().large_constants(program, _LARGE_CONSTANT)
+        self.held = {position: Constant(array) for position, array in large.items()}
+        self._variables = touched_by(program)
+        self.touched = [*self._variables, *((held, False) for held in self.held.values())]
+
+    def given(self, values: Mapping[int, Any]) -> tuple[Any, list[Any], list[Any]]:
+        """The program with values, by identity, for all it touches: itself, the Variables' stand-ins and their values."""
+        program = self.program
+        if self.held:
+            constants = {position: values[id(held)] for position, held in self.held.items()}
+            program = staging().with_constants(program, constants)
+        variables = [variable for variable, _ in self._variables]
+        return program, [v._standing() for v in variables], [values[id(v)] for v in variables]
 
 
 class Program:

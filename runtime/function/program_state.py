@@ -13,8 +13,8 @@ import jax.numpy as jnp
 
 from autograph.runtime.code.generated import defined
 from autograph.runtime.effects.raising import Guarded, with_error
+from autograph.runtime.errors import StateNeeded
 from autograph.runtime.state.commits import COMMITS, GIVEN_AWAY, commit, values_of
-from autograph.runtime.state.recorded import StateNeeded
 from autograph.runtime.state.variables import Variable, current_frame, staging
 from autograph.runtime.tracing.recording import LOCAL
 
