@@ -41,6 +41,7 @@ T = TypeVar("T")
 _OPERATORS = "ag__"
 _UNRESOLVED = object()
 _CLOSURES_KEPT = 1024
+_LEADING = frozenset({gast.Attribute, gast.ClassDef})
 _Rewritten = weakref.WeakKeyDictionary[types.FunctionType, types.FunctionType]
 
 
@@ -59,10 +60,12 @@ class Output:
     Attributes:
       python_only: what in it, if anything, shows whether a number is Python's or traced.
       writes_unseen: whether Python may call methods that write, by itself, where this code runs.
+      calls: whether it has calls or reads that may lead to code of the user's.
     """
 
     python_only: str | None
     writes_unseen: bool
+    calls: bool
 
 
 @dataclass(frozen=True)
@@ -199,6 +202,11 @@ class Converter:
         known = self._outputs.get(id(function.__code__))
         return known is not None and known[1].writes_unseen
 
+    def calls(self, function: types.FunctionType) -> bool:
+        """Whether this rewritten function may call code of the user's by a name in it; so may one that is not known."""
+        known = self._outputs.get(id(function.__code__))
+        return known is None or known[1].calls
+
     def is_converted(self, function: types.FunctionType) -> bool:
         """Whether ``function`` is rewritten already, as a whole or as part of one that is.
 
@@ -280,16 +288,16 @@ class Converter:
         imports = _imports_anywhere(node)
         is_directive = functools.partial(self._is_loop_directive, own_names, imports, function)
         classes = self._classes_around(function)
-        output = Output(python_only([node]), classes.writes_unseen)
+        reason = python_only([node])
         is_logging = functools.partial(self._logs, own_names, imports, function)
         own, special = own_names.__contains__, classes.special_methods
         gives_truth = functools.partial(self._gives_truth, own_names, imports, function)
         truths = self._sources.truths(function), gives_truth
         lengthened = functools.partial(self._lengthened, own_names, imports, function)
-        node = _rewrite(
+        node, calls = _rewrite(
             *(node, source, is_plain_call, own, is_directive, is_logging, special, made, stops, *truths, lengthened)
         )
-        return gast.gast_to_ast(node), output
+        return gast.gast_to_ast(node), Output(reason, classes.writes_unseen, calls)
 
     def _converted(self, function: types.FunctionType, source: FunctionSource, stops: bool) -> ConvertedCode:
         tree, output = self._rewritten(function, source, stops)
@@ -395,7 +403,8 @@ def _rewrite(
     truths: Truths,
     gives_truth: Callable[[gast.AST], bool],
     lengthened: Callable[[gast.AST], Iterable[gast.AST]],
-) -> gast.AST:
+) -> tuple[gast.AST, bool]:
+    """What the passes make of a function, and whether it has calls or reads that may lead to code of the user's."""
     names = Namer(names_in(node) | {_OPERATORS})
     names.made += made
     context = Context(
@@ -413,12 +422,14 @@ def _rewrite(
         gives_truth,
         lengthened,
     )
-    kinds = {type(part) for part in walk(node)}
+    parts = walk(node)
+    kinds = {type(part) for part in parts}
+    calls = not _LEADING.isdisjoint(kinds) or any(getattr(part, "decorator_list", None) for part in parts)
     for make_pass in PASSES:
         if make_pass.applies_to is None or kinds & make_pass.applies_to:
             node = make_pass(context)(node)
             kinds |= make_pass.introduces
-    return node
+    return node, calls or context.has_calls
 
 
 def _imports_anywhere(node: gast.AST) -> dict[str, object]:

@@ -141,6 +141,7 @@ class LowerCalls(Rewriter):
                 placed(self.context.call("temporary", each), each) if _is_call_of(each) else each for each in node.args
             ]
         if not plain:
+            self.context.has_calls = True
             is_outside = self._writes_outside(node.func)
             if unpacks:
                 called = self.context.call("call_unpacking", node.func, *[constant(True)] * is_outside)

@@ -118,6 +118,7 @@ class Context:
       result_names: variables that hold what a ``return`` inside a loop returns.
       keeps_jumps: functions whose jumps stay jumps, and the statements around them Python's.
       managed: ``with`` statements that are staged as the ``try`` that each is.
+      has_calls: whether operators make calls of it, which may be of the user's functions.
       tests: expressions of which only the truth is asked for.
       stops: whether the function is called where a handler may catch what the program raises.
       comprehension_bodies: lambdas made of what a list comprehension collects.
@@ -145,6 +146,7 @@ class Context:
     keeps_jumps: set[gast.AST] = field(default_factory=set)
     comprehension_bodies: set[gast.AST] = field(default_factory=set)
     managed: set[gast.AST] = field(default_factory=set)
+    has_calls: bool = False
 
     def operator(self, name: str) -> gast.AST:
         """The expression ``ag__.name``."""

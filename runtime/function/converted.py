@@ -55,7 +55,7 @@ def boundary(
                 return _watched(made, converted, args, kwargs)
             if _enters_a_transform(made):
                 return _transformed(made, converted, f, lasts, args, kwargs)
-            return in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made.raising, converted)
+            return in_scope(lambda: _recursive(made, converted)(*args, **kwargs), made.raising, converted)
         except BaseException as error:
             cause, method = cause_of(error), method_that_takes_out(error)
             clean_traceback(error if cause is None else cause)
@@ -74,6 +74,11 @@ def boundary(
     assert isinstance(call_converted, types.FunctionType)
     conversion.wrapper = weakref.ref(call_converted)
     return call_converted
+
+
+def _recursive(made: Operators, converted: types.FunctionType) -> Callable[..., Any]:
+    """The function, such that it may call itself under traced conditions if it calls anything."""
+    return made.recursion.of(converted, converted) if made.converter.calls(converted) else converted
 
 
 def _is_watched() -> bool:
@@ -167,7 +172,7 @@ def _run(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any,
     """Run the function and ``check`` its writes; if it raises, what they left traced is taken back."""
     with made.journal.watching() as watch:
         try:
-            result = in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made.raising, converted)
+            result = in_scope(lambda: _recursive(made, converted)(*args, **kwargs), made.raising, converted)
         except BaseException:
             take_back_leaks(watch)
             raise
