@@ -23,7 +23,7 @@ class _Thread(threading.local):
       receivers: the exceptions that ``try`` statements catch where code is recorded, outermost first; see the backend.
       in_callback: whether a compiled program is calling Python here.
       has_perhaps: whether the program that is traced has dicts or objects that may lack something; see `Perhaps`.
-      births: where the sets and dicts of the trace are made, a `tracing.births.Births`; None outside of traces.
+      repeated: what the trace knows if it is made again, a `recording.Repeated`; None outside of traces.
       outside: what an object from outside the function traced now is called there; None for any other.
       roots: what leads to the objects from outside that function, by name.
       written: by id, the containers outside the function traced now that its program writes when it runs.
@@ -41,7 +41,7 @@ class _Thread(threading.local):
     effects = 0
     in_callback = False
     has_perhaps = False
-    births: Any = None
+    repeated: Any = None
     tapes: tuple[Any, ...] = ()
 
     def __init__(self) -> None:

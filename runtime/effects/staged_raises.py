@@ -44,7 +44,6 @@ from autograph.runtime.layouts.list_room import OutOfRoom
 from autograph.runtime.layouts.one_of import each_purely, is_one_of
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
 from autograph.runtime.state.array_operators import plain
-from autograph.runtime.tracing.births import with_births
 from autograph.runtime.tracing.concretization import asks_for_value, is_of_numbers, of_arrays
 from autograph.runtime.tracing.locations import (
     is_call,
@@ -57,7 +56,7 @@ from autograph.runtime.tracing.locations import (
     user_position,
     user_position_now,
 )
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import LOCAL, repeated
 
 _FREE = "cannot access free variable"
 # What a block may find absent, and a later iteration of a loop around it may find there.
@@ -480,7 +479,7 @@ def in_scope(call: Callable[[], Any], raising: Raising, function: Any) -> Any:
     if STAGING.is_plain(place):
         return _in_new_scope(call, raising, function, place, outer)
     effects = LOCAL.effects
-    return with_births(lambda: _in_new_scope(call, raising, function, place, outer), lambda: effects == LOCAL.effects)
+    return repeated(lambda: _in_new_scope(call, raising, function, place, outer), lambda: effects == LOCAL.effects)
 
 
 def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, place: Any, outer: Any) -> Any:

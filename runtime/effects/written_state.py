@@ -20,7 +20,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.places import is_mutating_method
 from autograph.runtime.layouts.statement_variables import CellVariable, has_contents
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import LOCAL, is_recording
+from autograph.runtime.tracing.recording import births, is_recording
 
 # The operators that write to a part of their first argument.
 _WRITING = frozenset(["set_item", "update_item", "del_item", "set_attr", "update_attr", "del_attr"])
@@ -67,7 +67,7 @@ def _written(function: Any, seen: frozenset[types.CodeType]) -> Iterator[str]:
 
 def _is_of_trace(value: Any) -> bool:
     """Whether what is traced has certainly made this: a traced value, or a container of a program."""
-    made = LOCAL.births is not None and LOCAL.births.knows(value)
+    made = (known := births()) is not None and known.knows(value)
     return made or has_contents(value) or isinstance(value, jax.core.Tracer)
 
 

@@ -35,9 +35,8 @@ from autograph.runtime.state.variables import (
     staging,
     touched_by,
 )
-from autograph.runtime.tracing.births import with_births
 from autograph.runtime.tracing.concretization import refuse_leaked
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import LOCAL, repeated
 from autograph.runtime.tracing.statements import Statements
 
 
@@ -360,7 +359,7 @@ class Program:
     def _record(self, arrays: Sequence[Any], may_create: bool) -> Recording:
         self._on_trace()
         # A frame that the trace has left unfinished counts for nothing.
-        return with_births(lambda: self._recorded_in_frame(arrays, may_create), lambda: True)
+        return repeated(lambda: self._recorded_in_frame(arrays, may_create), lambda: True)
 
     def _recorded_in_frame(self, arrays: Sequence[Any], may_create: bool) -> Recording:
         frame = Frame(self.name, may_create, lambda: self.rooms, self.statements)

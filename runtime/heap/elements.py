@@ -24,7 +24,7 @@ from autograph.runtime.containers.parts import Path, parts_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import births
 
 GIVEN, VIEW, OWNED = "given", "view", "owned"
 
@@ -386,6 +386,6 @@ def _refused(line: str, why: str) -> StagingError:
         "  Write to it before it is appended, write through the list (`items[i].x = …`), or append and write to copies (list(…), dict(…), "
         "copy.copy)."
     )
-    if LOCAL.births is not None:
-        LOCAL.births.refuse_tables(error)
+    if (known := births()) is not None:
+        known.refuse_tables(error)
     return error

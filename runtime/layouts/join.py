@@ -56,7 +56,7 @@ from autograph.runtime.layouts.sides import (
     candidates_in,
     code_of,
 )
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import births
 
 
 class Types(Protocol):
@@ -501,13 +501,14 @@ def _sort_of_list(layout: Tree) -> Any:
 
 def _let_differ(*layouts: Layout) -> None:
     """Make the trace again, with sets and dicts of which a condition can choose, if it has made one of these."""
-    if LOCAL.births is None:
+    known = births()
+    if known is None:
         return
-    LOCAL.births.differ(*(layout.value for layout in layouts if isinstance(layout, Static)))
+    known.differ(*(layout.value for layout in layouts if isinstance(layout, Static)))
     dicts = [layout for layout in layouts if isinstance(layout, Tree) and is_dict_kind(layout.kind)]
     if len(dicts) == 1 and all(isinstance(layout, Tree) for layout in layouts):
         kind, keys = dicts[0].kind, list(dicts[0].keys)
-        LOCAL.births.dict_differs(keys, lambda made: dict_kind(made) == kind and list(made) == keys)
+        known.dict_differs(keys, lambda made: dict_kind(made) == kind and list(made) == keys)
 
 
 _NO_BUFFER = NOTHING

@@ -17,14 +17,21 @@ from typing import Any
 
 from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import LOCAL
 
 Site = tuple[str, int]
 _EMPTY: Mapping[str, str] = MappingProxyType({"dict": "{}"})
 
 
-class KeysAtRunTime(BaseException):
-    """What is made at a line has elements, or keys, that are known only at run time. No handler of the program's is for it.
+class TraceAgain(BaseException):
+    """Ends a trace that is to be made again, knowing more. No handler of the program's is for it."""
+
+    def refusal(self) -> StagingError:
+        """The error where the trace cannot be made again."""
+        raise NotImplementedError
+
+
+class KeysAtRunTime(TraceAgain):
+    """What is made at a line has elements, or keys, that are known only at run time.
 
     Attributes:
       sites: the lines.
@@ -39,19 +46,17 @@ class KeysAtRunTime(BaseException):
         )
 
     def refusal(self) -> StagingError:
-        """The error where the trace cannot be made again."""
         return StagingError(self._refusal)
 
 
-class ListsApart(BaseException):
-    """Lists in a list cannot be held in arrays. No handler of the program's is for it."""
+class ListsApart(TraceAgain):
+    """Lists in a list cannot be held in arrays."""
 
     def __init__(self, refusal: StagingError) -> None:
         super().__init__(str(refusal))
         self._refusal = refusal
 
     def refusal(self) -> StagingError:
-        """The error where the trace cannot be made again."""
         return self._refusal
 
 
@@ -123,13 +128,14 @@ class Births:
         if self.holds_one:
             raise ListsApart(refusal)
 
-    def learn(self, found: KeysAtRunTime | ListsApart) -> None:
+    def learn(self, found: TraceAgain) -> None:
         """Begin again, knowing more."""
         self.holds_one = False
         if isinstance(found, ListsApart):
             self.holds_tables = False
             self._made.clear()
             return
+        assert isinstance(found, KeysAtRunTime)
         if found.sites <= self._keyed:
             raise found.refusal() from None
         self._keyed |= found.sites
@@ -145,27 +151,3 @@ def can_be_element(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(map(can_be_element, value))
     return type(value) in (bool, int, float, str)
-
-
-def with_births(trace: Callable[[], Any], may_repeat: Callable[[], bool]) -> Any:
-    """What ``trace`` returns, which is called again whenever it ends with `KeysAtRunTime` or `ListsApart`.
-
-    Args:
-      may_repeat: whether nothing that it has done would then be done twice.
-
-    Raises:
-      StagingError: it would.
-    """
-    if LOCAL.births is not None:
-        return trace()
-    births = LOCAL.births = Births()
-    try:
-        while True:
-            try:
-                return trace()
-            except (KeysAtRunTime, ListsApart) as found:
-                if not may_repeat():
-                    raise found.refusal() from None
-                births.learn(found)
-    finally:
-        LOCAL.births = None

@@ -1,9 +1,14 @@
-"""What is recorded in this thread (`LOCAL`)."""
+"""What is recorded in this thread (`LOCAL`), and what a trace that is made again knows from before."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from autograph.backends.selected import STAGING
 from autograph.backends.thread import LOCAL as LOCAL
+from autograph.runtime.lazy import lazy
+from autograph.runtime.tracing.births import Births, TraceAgain
 
 
 def is_recording() -> bool:
@@ -19,3 +24,40 @@ def count_effect() -> None:
 def effects_recorded() -> int:
     """How many effects this thread has recorded: a loop's test that adds to them must run once for each iteration."""
     return LOCAL.effects
+
+
+class Repeated:
+    """A trace that is made again as often as it ends with `TraceAgain`, and what it knows from before."""
+
+    @lazy
+    def births(self) -> Births:
+        return Births()
+
+
+def births() -> Births | None:
+    """What the trace that is made knows of the sets and dicts that it makes; None outside of traces."""
+    return None if LOCAL.repeated is None else LOCAL.repeated.births
+
+
+def repeated(trace: Callable[[], Any], may_repeat: Callable[[], bool]) -> Any:
+    """What ``trace`` returns, which is called again whenever it ends with `TraceAgain`.
+
+    Args:
+      may_repeat: whether nothing that it has done would then be done twice.
+
+    Raises:
+      StagingError: it would.
+    """
+    if LOCAL.repeated is not None:
+        return trace()
+    known = LOCAL.repeated = Repeated()
+    try:
+        while True:
+            try:
+                return trace()
+            except TraceAgain as found:
+                if not may_repeat():
+                    raise found.refusal() from None
+                known.births.learn(found)
+    finally:
+        LOCAL.repeated = None

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autograph.backends.base import LeafType
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.backends.thread import LOCAL
 
 Place = tuple[str, int, str]  # file, line, function
 

@@ -40,7 +40,7 @@ from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.staging.access.slices import Slices, Span, has_span
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import births
 
 _NUMBERS = (bool, int, float)
 _CHOSEN_AT_MOST = 64  # numbers in the items of a list, each chosen by itself
@@ -205,10 +205,10 @@ class Lookups(InTrace):
 
     def _is_to_be_held(self, target: Any, items: tuple[Any, ...], least: int) -> bool:
         """Whether a list is held in arrays from now on: it is a table, and the trace may hold such so, which it then knows."""
-        births = LOCAL.births
-        if births is None or not births.holds_tables or not is_table(items, least):
+        known = births()
+        if known is None or not known.holds_tables or not is_table(items, least):
             return False
-        births.holds_one = True
+        known.holds_one = True
         for loop in self.journal.loops:
             loop.begin_with_table(target)
         return True

@@ -17,9 +17,9 @@ from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list
 from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.tracing.births import can_be_element
+from autograph.runtime.tracing.births import Births, can_be_element
 from autograph.runtime.tracing.locations import calling_line
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import births
 
 _WRITING = frozenset(
     [
@@ -85,13 +85,13 @@ class Keys(InTrace):
 
     def _unless_keyed(self, made: Any, traced: Callable[[Any], Any]) -> Any:
         """A set or dict of known elements or keys: Python's own, if the program adds no traced ones to it."""
-        births = LOCAL.births
-        if births is None or self._is_plain():
+        known = births()
+        if known is None or self._is_plain():
             return made
         site = calling_line()
-        if births.is_keyed(site):
+        if known.is_keyed(site):
             return traced(made)
-        births.note(made, site)
+        known.note(made, site)
         self.journal.born(made)
         return made
 
@@ -242,8 +242,9 @@ class Keys(InTrace):
 
     def end_trace(self, owner: Any, what: str) -> None:
         """Let a set or dict that Python has be a traced one."""
-        if LOCAL.births is not None and not self._is_plain():
-            self._end_trace(owner, what)
+        known = births()
+        if known is not None and not self._is_plain():
+            self._end_trace(owner, what, known)
 
     # Sets.
 
@@ -269,18 +270,19 @@ class Keys(InTrace):
         Raises:
           StagingError: it was not made in this program.
         """
-        if self._is_plain() or LOCAL.births is None:
+        known = births()
+        if self._is_plain() or known is None:
             return
         if any(map(self._holds_traced, values)) if is_traced is None else is_traced:
-            self._end_trace(owner, "A set is given a traced element")
+            self._end_trace(owner, "A set is given a traced element", known)
         is_by_path = self.journal.is_open and not self.journal.has_made(owner)
-        if is_by_path and LOCAL.births.knows(owner) and all(map(can_be_element, [*owner, *_elements(values)])):
-            self._end_trace(owner, "A set is written under a traced condition")
+        if is_by_path and known.knows(owner) and all(map(can_be_element, [*owner, *_elements(values)])):
+            self._end_trace(owner, "A set is written under a traced condition", known)
 
-    def _end_trace(self, owner: Any, what: str) -> None:
+    def _end_trace(self, owner: Any, what: str, known: Births) -> None:
         if self.journal.is_on_trial:  # what is traced there may be known in Python
             raise NotRollable("it writes to a set, or to a key of a dict")
-        LOCAL.births.end_trace(owner, what)
+        known.end_trace(owner, what)
 
     def _holds_traced(self, value: Any) -> bool:
         if isinstance(value, TracedList | PaddedArray) or self.backend.is_traced(value):

@@ -16,7 +16,7 @@ from autograph.runtime.layouts.one_of import is_one_of
 from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.staging.statements.joined_parts import EndParts
 from autograph.runtime.staging.statements.loop_state import BodyAliasing, Key
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import births
 
 
 class BodyContainers:
@@ -41,8 +41,8 @@ class BodyContainers:
         self.aliasing.of[key] = id(part)
         if entry is not None:
             self.aliasing.entries[key] = entry
-            if LOCAL.births is not None:
-                LOCAL.births.stands_for(part, entry)
+            if (known := births()) is not None:
+                known.stands_for(part, entry)
             for attempt in self.journal.attempts:
                 attempt.stands_for[id(part)] = part, entry
             if self.identities.marks_of(id(entry)) is not None and entry is not part:
