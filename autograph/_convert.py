@@ -248,7 +248,8 @@ class Converter:
             entry = self._codes.get(key)
             if entry is None:
                 converted = self._of_source(function, lambda source: self._converted(function, source, stops))
-                log(1, f"converted {function.__qualname__} ({place_of(code.co_filename, code.co_firstlineno)})")
+                if is_logged(1):
+                    log(1, f"converted {function.__qualname__} ({place_of(code.co_filename, code.co_firstlineno)})")
                 if is_logged(3):
                     log(3, self.text(function, stops))
                 entry = (weakref.ref(code, lambda _: self._codes.pop(key, None)), converted)

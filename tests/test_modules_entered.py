@@ -14,7 +14,7 @@ import autograph as ag
 from tests.rooms import ROOT
 
 RUNTIME = ROOT / "runtime"
-MOST = 50
+MOST = 40
 # What is about lists, dicts, sets, objects and None only.
 ABOUT_CONTAINERS = (
     *("containers/keyed_lists", "containers/padded", "containers/padded_arrays", "containers/parts"),
@@ -69,7 +69,7 @@ def test_a_loop_of_numbers_enters_no_module_about_containers():
     entered = modules_entered(ag.function(root_of), jnp.float32(2), jnp.float32(1))
     assert "staging/statements/loop_carry" in entered
     assert entered & set(ABOUT_CONTAINERS) == set()
-    assert len(entered) <= MOST
+    assert len(entered) <= MOST, sorted(entered)
 
 
 def test_a_loop_that_appends_enters_them():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import gast
 
@@ -257,9 +258,9 @@ def suspends(nodes: Iterable[gast.AST]) -> bool:
     return False
 
 
-def _declared(parts: Iterable[gast.AST], kind: type) -> frozenset[str]:
+def _declared(parts: Iterable[gast.AST], kind: Any) -> frozenset[str]:
     """Names that these nodes declare ``global`` or ``nonlocal``."""
-    return frozenset(name for part in parts if type(part) is kind for name in part.names)
+    return frozenset(name for part in parts if isinstance(part, kind) for name in part.names)
 
 
 def _walrus_names(comprehension: gast.AST) -> set[str]:

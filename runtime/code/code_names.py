@@ -213,3 +213,11 @@ def user_functions(value: Any) -> Iterator[types.FunctionType]:
             value = getattr(type(value), "__call__", None)  # noqa: B004  the function itself is wanted
             continue
         value = getattr(value, "__dict__", {}).get("__wrapped__")
+
+
+def class_attribute(kind: type, name: str) -> Any:
+    """What the class or a base of it defines under this name, as it stands there: nothing is called to find it."""
+    for base in type.mro(kind) if kind is type else kind.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None

@@ -230,11 +230,15 @@ class Outputs:
         given: Mapping[int, Path] | None = None,
         moved: Mapping[int, Path] | None = None,
     ) -> None:
-        self._name, self._where = name, first_line(function)
+        self._name, self._function = name, function
         self._given, self._moved = given or {}, moved or {}
         self._numbers: dict[int, int] = {}
         self._made: list[Any] = []
         self._reached: Reached | None = None
+
+    @property
+    def _where(self) -> str:
+        return first_line(self._function)
 
     def of(self, result: Any) -> Any:
         """What the program returns for this result."""

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.code.code_names import class_attribute
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.keyed_lists import MIRRORED, KeyedList
 from autograph.runtime.containers.orderings import all_scalars_some_traced, compared_fields, is_better, values_of
@@ -87,14 +88,6 @@ _COUNTING = frozenset(["+", "-", "*", "/", "//", "%", "**", "<<", ">>", "divmod"
 _ITSELF = object()
 # What answers an operand that it does not know with NotImplemented, as written; sequences do not always.
 _ARITHMETIC = (bool, int, float, complex, np.generic, np.ndarray, jax.Array)
-
-
-def class_attribute(kind: type, name: str) -> Any:
-    """What the class or a base of it defines under this name, as it stands there: nothing is called to find it."""
-    for base in type.mro(kind) if kind is type else kind.__mro__:
-        if name in base.__dict__:
-            return base.__dict__[name]
-    return None
 
 
 def user_method(kind: type, name: str) -> types.FunctionType | None:

@@ -17,6 +17,7 @@ import numpy as np
 from jax.experimental import io_callback
 
 from autograph.backends.base import Backend
+from autograph.runtime.code.code_names import class_attribute
 from autograph.runtime.code.library_table import TABLE, full_name, is_library
 from autograph.runtime.containers.array_functions import has_twin
 from autograph.runtime.containers.traced_lists import TracedList
@@ -29,7 +30,6 @@ from autograph.runtime.heap.list_outputs import as_argument
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, is_mutating_method
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.statement_variables import has_contents
-from autograph.runtime.staging.access.operations import class_attribute
 from autograph.runtime.staging.calls.other_operators import OtherOperators
 from autograph.runtime.staging.policy.advancing_calls import check_not_advanced
 from autograph.runtime.staging.policy.loop_options import set_loop_options

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from autograph.runtime.code.code_names import class_attribute
 from autograph.runtime.code.library_table import TABLE, full_name, is_library
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import AT_MOST, Reach, TooMuch, augments, values_used
 from autograph.runtime.layouts.statement_variables import has_contents
-from autograph.runtime.staging.access.operations import class_attribute
 from autograph.runtime.staging.policy.user_classes import is_stranger
 from autograph.runtime.staging.policy.wrappers import CACHE
 from autograph.runtime.tracing.locations import is_internal, user_location

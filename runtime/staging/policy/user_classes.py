@@ -18,11 +18,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from autograph.runtime.code.code_names import codes_in
+from autograph.runtime.code.code_names import class_attribute, codes_in
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.heap.reach import augments
 from autograph.runtime.layouts.statement_variables import contents_of_cells
-from autograph.runtime.staging.access.operations import class_attribute
 
 _BINARY = types.MappingProxyType(
     {

@@ -11,7 +11,7 @@ from typing import Any
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.iterables import StagedIterable
 from autograph.runtime.effects.growing_values import is_of_any_length, of_any_length
-from autograph.runtime.errors import StagingError
+from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.holders import reached, within_reach
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Region
 from autograph.runtime.heap.places import holds_list
@@ -29,6 +29,7 @@ from autograph.runtime.layouts.statement_variables import (
     has_contents,
     prepared,
 )
+from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.statements.growing_lists import GrowingList
 from autograph.runtime.staging.statements.list_growth import ListKey
 from autograph.runtime.staging.statements.loop_state import Carried, CarryChanges, carry_changes
@@ -39,7 +40,7 @@ class Carry:
 
     Attributes:
       variables: those that iterations may change, in the order in which they end; snapshot: what is to be put back.
-      where: the loop's line.
+      line: the loop's, and its file.
       iterable: what the loop runs over; test: says after an iteration whether to go on, None for a loop without one.
       carried: those of the variables that are carried.
       found: those, by identity, that iterations were seen to write.
@@ -56,7 +57,7 @@ class Carry:
         marks: Marks,
         variables: Sequence[Variable],
         snapshot: Snapshot,
-        where: str,
+        line: tuple[str, int],
         iterable: StagedIterable,
         test: Callable[[], Any] | None,
     ) -> None:
@@ -64,7 +65,7 @@ class Carry:
         self.marks = marks
         self.variables = list(variables)
         self.snapshot = snapshot
-        self.where = where
+        self.line = line
         self.iterable = iterable
         self.test = test
         self.carried: list[Carried] = []
@@ -74,6 +75,11 @@ class Carry:
         self.opens: set[int] = set()
         self.refers: set[int] = set()
         self.region: Region | None = None
+
+    @lazy
+    def where(self) -> str:
+        """The loop's line, for messages."""
+        return describe_location(*self.line)
 
     def begin(self) -> None:
         """Carry each variable that has a value."""

@@ -49,7 +49,7 @@ from autograph.runtime.staging.statements.loop_state import (
 )
 from autograph.runtime.staging.statements.part_carry import PartCarry
 from autograph.runtime.staging.statements.statement_records import record_loop
-from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.locations import user_line
 from autograph.runtime.tracing.recording import effects_recorded
 
 
@@ -88,7 +88,7 @@ class LoopTrace:
         self.marks = raising.marks
         self.journal = raising.journal
         snapshot = Snapshot(functions, variables)
-        self.carry = Carry(backend, self.marks, variables, snapshot, user_location(), iterable, test)
+        self.carry = Carry(backend, self.marks, variables, snapshot, user_line(), iterable, test)
         self.body = body
         self.options = options
         self.settling = Settling(
