@@ -89,9 +89,13 @@ def keys_may_lack(nodes: Sequence[ast.AST]) -> bool:
     """
     makes = changes = False
     for node in nodes:
-        if "defaultdict" in (_name_of(node), getattr(node, "name", None)) or getattr(node, "name", "") == "__missing__":
+        name = _name_of(node)
+        if name is None and (defined := getattr(node, "name", None)) is not None:
+            if defined in ("defaultdict", "__missing__"):
+                return True
+        elif name == "defaultdict":
             return True
-        makes = makes or isinstance(node, ast.Dict | ast.DictComp) or _name_of(node) in _DICTS
+        makes = makes or name in _DICTS or isinstance(node, ast.Dict | ast.DictComp)
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
             changes = changes or not isinstance(node.slice, ast.Slice | ast.JoinedStr) and not _is_text(node.slice)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:

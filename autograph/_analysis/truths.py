@@ -71,7 +71,11 @@ class FileTruths:
         """Note what the file says. Without recursion: chains of ``elif`` are as deep as they are long."""
         pending: list[tuple[ast.AST, int, str | None]] = [(tree, 0, None)]
         while pending:
-            pending += reversed(list(self._note(*pending.pop())))
+            node, key, function = pending.pop()
+            if type(node) in _TELLING:
+                pending += reversed(list(self._note(node, key, function)))
+            else:
+                pending += [(child, key, function) for child in children(node)][::-1]
 
     def _note(self, node: ast.AST, key: int, function: str | None) -> Iterator[tuple[ast.AST, int, str | None]]:
         """Note what a node says; what is in it."""
@@ -234,6 +238,14 @@ class FileTruths:
                 called = name == "map" and bool(call.args) and _name_of(call.args[0]) in self.functions | _GIVE_TRUTHS
                 return called or self._any(call.args, key)
         return name in self.functions
+
+
+_TELLING = frozenset(
+    [
+        *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Return, ast.Yield, ast.Call),
+        *(ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For, ast.comprehension),
+    ]
+)
 
 
 def _flows_of(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -319,8 +319,11 @@ def _deleted_in(node: gast.AST) -> set[str]:
 
 def _bound_by(node: gast.AST) -> set[str]:
     """What a simple statement binds on every path through its expressions."""
+    bound = bound_names([node])
+    if not bound:
+        return bound
     perhaps = {part.target.id for part in walk_scope([node]) if isinstance(part, gast.NamedExpr)}
-    return bound_names([node]) - (perhaps - surely_bound(node) if perhaps else perhaps)
+    return bound - (perhaps - surely_bound(node) if perhaps else perhaps)
 
 
 def _is_bare(node: gast.AST) -> bool:

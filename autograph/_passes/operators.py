@@ -73,6 +73,9 @@ _HELD = frozenset(
 _OF_CONTAINERS = (gast.Add, gast.Mult, gast.BitOr, gast.BitAnd, gast.Sub, gast.BitXor)
 
 
+_OPERATIONS = frozenset({gast.BinOp, gast.UnaryOp, gast.Compare, gast.AugAssign, gast.Attribute, gast.Call})
+
+
 class LowerOperators(EvaluatedParts):
     """Rewrites the operators and attributes that the classes around the function give a meaning with control flow in it.
 
@@ -95,9 +98,7 @@ class LowerOperators(EvaluatedParts):
     to tuples and lists that are written out), nones (names that are bound to None).
     """
 
-    applies_to: frozenset[type] | None = frozenset(
-        {gast.BinOp, gast.UnaryOp, gast.Compare, gast.AugAssign, gast.Attribute, gast.Call}
-    )
+    applies_to: frozenset[type] | None = _OPERATIONS
     introduces: frozenset[type] = frozenset({gast.Call})
 
     def __init__(self, context: Context) -> None:
@@ -128,14 +129,10 @@ class LowerOperators(EvaluatedParts):
         inverted = [part for part in parts if isinstance(part, gast.UnaryOp) and isinstance(part.op, gast.Invert)]
         certain = CertainValues(self.context, parts) if inverted else None
         self.inverted = {part for part in inverted if certain is not None and certain.is_truth(part.operand)}
-        asked = (
-            self._may_be_of_containers,
-            self._counts_truths,
-            _is_class,
-            self.handled.__contains__,
-            self.inverted.__contains__,
-        )
-        if lacks or self.context.special_methods or any(ask(part) for part in parts for ask in asked):
+        asked = (self._may_be_of_containers, self._counts_truths, _is_class)
+        operations = [part for part in parts if type(part) in _OPERATIONS]
+        is_known = lacks or self.context.special_methods or self.handled or self.inverted
+        if is_known or any(ask(part) for part in operations for ask in asked):
             return self.visit(node)
         for part in parts if self.shared else ():
             self._rewrite_augmented(part)

@@ -103,7 +103,15 @@ class _Frame:
 
 
 class _Outliner:
-    """Attributes: scope and live (facts about the user's function), frame (where statements go now), keeps_jumps."""
+    """Rewrites one function of the user's.
+
+    Attributes:
+      scope, live: facts about the function.
+      kinds, suspends, has_python_only: which nodes are in it, whether it suspends, and whether anything in it keeps loops from
+        being rolled: what is nowhere in the function is not looked for in each statement.
+      frame: where statements go now.
+      keeps_jumps: whether its jumps stay.
+    """
 
     def __init__(self, context: Context, scope: Scope, live: Liveness) -> None:
         self.context = context
@@ -111,9 +119,14 @@ class _Outliner:
         self.live = live
         self.frame = _Frame(set(scope.parameters), scope.nonlocal_names | scope.global_names)
         self.keeps_jumps = False
+        self.kinds: set[type] = set()
+        self.suspends = self.has_python_only = False
 
     def function(self, node: gast.AST) -> None:
         self.keeps_jumps = node in self.context.keeps_jumps
+        self.kinds = {type(part) for part in walk_scope(node.body)}
+        self.suspends = suspends(node.body)
+        self.has_python_only = python_only(node.body) is not None
         node.body = self.block(node.body)
 
     def block(self, statements: Sequence[gast.AST]) -> list[gast.AST]:
@@ -174,16 +187,20 @@ class _Outliner:
         return node
 
     def _stays_python(self, node: gast.AST) -> bool:
-        return self._is_kept(node) or (isinstance(node, gast.If) and contains([node], (gast.Break, gast.Continue)))
+        return self._is_kept(node) or (isinstance(node, gast.If) and self._has(node, gast.Break, gast.Continue))
 
     def _is_kept(self, node: gast.AST) -> bool:
-        return suspends([node]) or (self.keeps_jumps and contains([node], _JUMPS))
+        return (self.suspends and suspends([node])) or (self.keeps_jumps and contains([node], _JUMPS))
+
+    def _has(self, node: gast.AST, *kinds: type) -> bool:
+        """Whether a statement has nodes of these kinds in its scope."""
+        return not self.kinds.isdisjoint(kinds) and contains([node], kinds)
 
     # Statements.
 
     def conditional(self, node: gast.AST) -> list[gast.AST]:
         assigned = bound_names([*node.body, *node.orelse])
-        returns = contains([node], gast.Return)
+        returns = self._has(node, gast.Return)
         state, shared = self._state(node, assigned, frozenset())
         state = self._still_read(state) if returns else state
         if_body = self._body("if_body", (), node.body, shared, node)
@@ -212,7 +229,7 @@ class _Outliner:
         assigned = bound_names([node])
         met = assigned & read_names(others)
         state, shared = self._state(node, assigned, frozenset())
-        returns = contains([node], gast.Return)
+        returns = self._has(node, gast.Return)
         state = self._still_read(state) if returns else state
         found = sorted(met - set(state))
         shared = frozenset(shared | met)
@@ -264,7 +281,8 @@ class _Outliner:
         is_while = isinstance(node, gast.While)
         header = [node.test] if is_while else [node.target]
         assigned = bound_names([*header, *node.body])
-        handed_over = bound_names([node.test]) & read_names(node.body) if is_while else set()
+        named = bound_names([node.test]) if is_while else set()
+        handed_over = named & read_names(node.body) if named else named
         state, shared = self._state(node, assigned, self.live.before[node] | handed_over)
         parts: list[gast.AST] = []
         flags = self.context.exit_flags.get(node, ())
@@ -325,7 +343,7 @@ class _Outliner:
         if node in self.context.loop_options:
             keywords["options"] = self.context.loop_options[node]
         inside = node.body if isinstance(node, gast.For) else [node.test, *node.body]
-        if (reason := python_only(inside)) is not None:
+        if self.has_python_only and (reason := python_only(inside)) is not None:
             keywords["python_only"] = constant(reason)
         return keywords
 
