@@ -6,7 +6,7 @@ counts is the size that this comes to: iterations times the operations of one, l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
 from typing import Any
 
@@ -62,7 +62,7 @@ class Watch:
     def __init__(
         self,
         backend: Backend,
-        traced_leaves: Callable[[Backend, Sequence[Callable[..., Any]]], list[Any]],
+        traced_leaves: Callable[[Backend, Sequence[Callable[..., Any]]], Iterable[Any]],
         functions: Sequence[Callable[..., Any]],
     ) -> None:
         self.backend = backend
@@ -78,7 +78,7 @@ class Watch:
         if self.count == 1 and self.backend.is_tracing():
             self._start = self.backend.operations_recorded()
         if self.count == UNROLLED_AT_MOST and self.backend.is_tracing():
-            self.held = self.traced_leaves(self.backend, self.functions)
+            self.held = list(self.traced_leaves(self.backend, self.functions))
 
     def warn(self, reason: str | None) -> None:
         """Warn, if much was recorded. ``reason``: why the loop is not one staged loop."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autograph.backends.base import Backend, LeafType, Traced
+from autograph.runtime.code.code_names import OPERATORS
 from autograph.runtime.containers.iterables import StagedIterable
 from autograph.runtime.containers.parts import Path
 from autograph.runtime.errors import StagingError
@@ -339,16 +340,18 @@ def cell_values(function: Callable[..., Any]) -> list[int]:
     return values
 
 
-def traced_leaves(backend: Backend, functions: Sequence[Callable[..., Any]]) -> list[Any]:
+def traced_leaves(backend: Backend, functions: Sequence[Callable[..., Any]]) -> Iterator[Any]:
     """What a loop's functions reach directly and is traced now."""
-    return [leaf for leaf in _leaves_reached(functions) if backend.is_traced(leaf)]
+    return filter(backend.is_traced, _leaves_reached(functions))
 
 
 def _leaves_reached(functions: Sequence[Callable[..., Any]]) -> Iterator[Any]:
-    """What the functions' cells hold, and those of functions in them; containers and objects unpacked."""
+    """What the functions' variables from outside hold, and those of functions in them; containers and objects unpacked."""
     pending, seen = list(functions), set(map(id, functions))
     while pending:
-        for content in contents_of_cells(pending.pop().__closure__):
+        function = pending.pop()
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        for content in contents_of_cells(cell for name, cell in cells if name != OPERATORS):
             try:
                 leaves = flatten(content)[0] if isinstance(content, list | tuple | dict) else [content]
             except (TypeError, ValueError):  # no pytree

@@ -334,7 +334,7 @@ class Loops(InTrace):
 
     def may_become_traced(self, functions: Sequence[Callable[..., Any]]) -> bool:
         """Whether anything the loop's functions reach directly is traced now: then staging is worth a trial."""
-        return not self.backend.is_eager() and bool(traced_leaves(self.backend, functions))
+        return not self.backend.is_eager() and any(True for _ in traced_leaves(self.backend, functions))
 
     # Staged.
 
