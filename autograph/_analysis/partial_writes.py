@@ -60,11 +60,10 @@ def attributes_that_may_lack(nodes: Sequence[ast.AST]) -> frozenset[str]:
     }
     found: set[str] = set()
     for node in nodes:
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            if node.attr not in (sure[owners[node]] if node in owners else everywhere):
+        if isinstance(node, ast.Attribute):
+            is_missed = node.attr not in (sure[owners[node]] if node in owners else everywhere)
+            if isinstance(node.ctx, ast.Del) or (isinstance(node.ctx, ast.Store) and is_missed):
                 found.add(node.attr)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Del):
-            found.add(node.attr)
         elif isinstance(node, ast.Call) and _is_named(node.func, "setattr", "delattr") and len(node.args) > 1:
             name = node.args[1]
             if isinstance(name, ast.Constant) and isinstance(name.value, str):

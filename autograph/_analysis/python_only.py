@@ -74,6 +74,9 @@ _NUMBER_TYPES = frozenset(
 )
 _TEXT_METHODS = frozenset({"format", "format_map"})
 _TRY_STARS = (gast.TryStar,) if hasattr(gast, "TryStar") else ()
+_ASKED = frozenset(
+    {gast.Raise, gast.Assert, gast.FormattedValue, *_TRY_STARS, gast.Try, gast.BinOp, gast.Name, gast.Call}
+)
 _JUMPS = (gast.Return, gast.Break, gast.Continue)
 
 
@@ -89,14 +92,15 @@ def python_only(nodes: Iterable[gast.AST]) -> str | None:
     pending = list(nodes)[::-1]
     while pending:
         node = pending.pop()
-        if isinstance(node, gast.Raise):
-            continue
-        if isinstance(node, gast.Assert):
-            pending.append(node.test)
-            continue
-        reason = _reason(node)
-        if reason is not None:
-            return reason
+        if type(node) in _ASKED:
+            if isinstance(node, gast.Raise):
+                continue
+            if isinstance(node, gast.Assert):
+                pending.append(node.test)
+                continue
+            reason = _reason(node)
+            if reason is not None:
+                return reason
         pending += children(node)[::-1]
     return None
 
