@@ -32,17 +32,6 @@ def is_state(value: Any) -> bool:
     return asked is not None and bool(asked(value))
 
 
-def made_parts(value: Any) -> list[Any]:
-    """The objects, lists and dicts that a pytree is built of, those in the attributes of its objects included."""
-    if is_plain_object(value):
-        return [value, *(part for inner in attributes_of(value).values() for part in made_parts(inner))]
-    if isinstance(value, dict):
-        return [value, *(part for inner in value.values() for part in made_parts(inner))]
-    if isinstance(value, list | tuple):
-        return [value, *(part for inner in value for part in made_parts(inner))]
-    return []
-
-
 def attributes_of(value: Any) -> dict[str, Any]:
     found = {name: getattr(value, name) for name in _slots(type(value)) if hasattr(value, name)}
     return found | getattr(value, "__dict__", {})
