@@ -11,15 +11,12 @@ from autograph.runtime.effects.growing_texts import GrowingText, is_text, is_tex
 from autograph.runtime.layouts.kinds import Layout, Tree
 from autograph.runtime.tracing.language import LANGUAGE
 
-
-def is_of_any_length(value: Any) -> bool:
-    """Whether this is a text or tuple that holds any number of pieces."""
-    return isinstance(value, GrowingText | TracedTuple)
+OF_ANY_LENGTH = (GrowingText, TracedTuple)  # texts and tuples that hold any number of pieces
 
 
 def of_any_length(value: Any) -> Any:
     """A text or tuple as one that holds any number of pieces; None of what does already, and of anything else."""
-    if is_of_any_length(value):
+    if isinstance(value, OF_ANY_LENGTH):
         return None
     if is_text(value):
         return GrowingText.of(value)

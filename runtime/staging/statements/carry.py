@@ -10,13 +10,13 @@ from typing import Any
 
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.iterables import StagedIterable
-from autograph.runtime.effects.growing_values import is_of_any_length, of_any_length
+from autograph.runtime.effects.growing_values import OF_ANY_LENGTH, of_any_length
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.holders import reached, within_reach
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Region
 from autograph.runtime.heap.places import holds_list
 from autograph.runtime.heap.unknown import is_unknown
-from autograph.runtime.layouts.describe import anonymous, describe, is_leaf, typed
+from autograph.runtime.layouts.describe import anonymous, describe, typed
 from autograph.runtime.layouts.kinds import Layout, may_be_none
 from autograph.runtime.layouts.mismatches import Mismatch, variables_of
 from autograph.runtime.layouts.statement_variables import (
@@ -212,8 +212,7 @@ class Carry:
         """Take what an iteration leaves in a variable that is carried with any number of pieces as such a value."""
         for carried in self.carried:
             if (
-                not is_leaf(carried.entry)
-                and is_of_any_length(carried.entry)
+                isinstance(carried.entry, OF_ANY_LENGTH)
                 and not isinstance(carried.variable, ContentsPlace)
                 and (longer := of_any_length(carried.variable.get())) is not None
             ):
