@@ -95,9 +95,6 @@ class Side:
             start += part.count
         return found
 
-    def own(self) -> range:
-        return range(self.start, self.start + self.layout.count)
-
 
 _NONE = Side(Maybe(NOTHING, Static(False)), 0)
 
