@@ -288,6 +288,28 @@ def test_a_while_of_programs():
     assert jax_compat.run_while(test, body, [jnp.float32(8)], [jnp.float32(1)]) == [9.0]
 
 
+def test_a_while_is_lowered_as_it_stands():
+    """By the rule of JAX's own loop, to what tracing that comes to."""
+    types = [jax.ShapeDtypeStruct((), jnp.float32)] * 2
+    test = jax_compat.recorded(lambda limit, x: [x < limit], types)
+    body = jax_compat.recorded(lambda limit, x: [x + limit / 4], types)
+    traced = []
+
+    def run(limit, x):
+        traced.append(x)
+        return jax_compat.run_while(test, body, [limit], [x.astype(jnp.float32)])
+
+    form = jax_compat.WhileForm(test, body, 1, run)
+    loop = jax_compat.new_primitive("loop")
+    jax_compat.define(loop, types=lambda *_: body.out_avals, run_on=lambda _: form, jvp=None, batch=None)
+    lowered = jax.jit(loop.bind).lower(*types).as_text()
+    assert jax.jit(loop.bind)(8.0, 1.0) == [9.0]  # of weak types
+    assert traced == []
+    assert jax.jit(loop.bind)(jnp.float32(8), 1) == [9.0]  # which is converted
+    assert len(traced) == 1
+    assert lowered == jax.jit(run).lower(*types).as_text().replace("jit_run", "jit_bind")
+
+
 def test_a_function_is_recorded_as_by_make_jaxpr():
     types = [jax.ShapeDtypeStruct((3,), jnp.float32), jax.ShapeDtypeStruct((), jnp.int32, weak_type=True)]
     recorded = []

@@ -13,7 +13,7 @@ import re
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache, partial
 from types import MappingProxyType
@@ -404,6 +404,38 @@ def run_while(test: ClosedJaxpr, body: ClosedJaxpr, consts: Sequence[Any], start
     count = len(consts)
     params = dict(cond_nconsts=count, cond_jaxpr=test, body_nconsts=count, body_jaxpr=body)
     return list(jax.lax.while_p.bind(*consts, *consts, *start, **params))
+
+
+@dataclass(frozen=True)
+class WhileForm:
+    """A `run_while` that a primitive stands for. It is lowered as it stands, where its operands need no conversion.
+
+    Attributes:
+      consts: how many of the operands are such.
+      run: the same as a function of the operands, which converts them.
+    """
+
+    test: ClosedJaxpr
+    body: ClosedJaxpr
+    consts: int
+    run: Callable[..., Sequence[Any]] = field(compare=False)
+
+    def __call__(self, *operands: Any) -> Sequence[Any]:
+        return self.run(*operands)
+
+    def is_lowered_as_it_stands(self, context: Any) -> bool:
+        """Whether tracing it would say nothing new."""
+        programs = self.test, self.body
+        if context.platforms is not None or any(each.effects or each.jaxpr.is_high for each in programs):
+            return False
+        return all(map(operator.eq, map(strong, context.avals_in), map(strong, self.body.in_avals)))
+
+    def lower(self, context: Any, operands: Sequence[Any]) -> Any:
+        """What the lowering rule of JAX's loop makes."""
+        count, rule = self.consts, mlir._lowerings[jax.lax.while_p].rule
+        types, values = ([*all[:count], *all[:count], *all[count:]] for all in (context.avals_in, operands))
+        params = dict(cond_nconsts=count, cond_jaxpr=self.test, body_nconsts=count, body_jaxpr=self.body)
+        return rule(context.replace(avals_in=types), *values, **params)
 
 
 @dataclass(frozen=True)
@@ -1011,10 +1043,13 @@ def _lowering(
     def lower(context: Any, *operands: Any, **params: Any) -> Any:
         platforms = context.platforms or context.module_context.platforms
         forms = {platform: form_on(platform, **params) for platform in platforms}
+        form = forms[platforms[0]]
+        if isinstance(form, WhileForm) and len(platforms) == 1 and form.is_lowered_as_it_stands(context):
+            return form.lower(context, operands)
 
         def run_here(*operands: Any) -> Sequence[Any]:
             if len(set(forms.values())) == 1:
-                return forms[platforms[0]](*operands)
+                return form(*operands)
             chosen: Sequence[Any] = jax.lax.platform_dependent(*operands, **forms)
             return chosen
 

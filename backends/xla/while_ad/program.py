@@ -138,6 +138,8 @@ class LoopProgram:
             consts, start = self.split(operands)
             return self.run(consts, start) if chunks is None or length == 1 else chunks.run(length, consts, start)
 
+        if (chunks is None or length == 1) and self.body.out_avals == self.carry_avals:
+            return jax_compat.WhileForm(self.test, self.body, self.consts, run)
         return run
 
     @property
