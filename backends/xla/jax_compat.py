@@ -418,9 +418,9 @@ class WhileForm:
     test: ClosedJaxpr
     body: ClosedJaxpr
     consts: int
-    run: Callable[..., Sequence[Any]] = field(compare=False)
+    run: Callable[..., list[Any]] = field(compare=False)
 
-    def __call__(self, *operands: Any) -> Sequence[Any]:
+    def __call__(self, *operands: Any) -> list[Any]:
         return self.run(*operands)
 
     def is_lowered_as_it_stands(self, context: Any) -> bool:
