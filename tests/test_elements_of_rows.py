@@ -82,10 +82,48 @@ def _shapes(equation):
     return [variable.aval.shape for variable in equation.outvars]
 
 
-@pytest.mark.parametrize("program", [common_subsequence, edit_distance])
+@pytest.mark.parametrize("program", [common_subsequence, edit_distance, knapsack])
 def test_loops_read_and_write_no_rows_of_a_table(program):
     jaxpr = jax.make_jaxpr(ag.convert(program))(A, B).jaxpr
     assert {int(np.prod(shape)) for shape in shapes_read_in_loops(jaxpr)} == {1}
+
+
+X = jnp.where(A > 0, A, -1).astype(jnp.float32)
+
+
+def test_a_row_that_was_read_before_a_conditional_is_read_in_elements():
+    def marked(x, i, j):
+        rows = [[0] * 12 for _ in range(N)]
+        for k in range(1, N):
+            rows[k][i] = rows[k - 1][j] + 1
+            if x[k] > 0.0:
+                rows[k][j] = rows[k][i] + rows[k - 1][j]
+            else:
+                rows[k][i] = rows[k][j] + 2
+        return rows
+
+    i, j = jnp.int32(2), jnp.int32(5)
+    jaxpr = jax.make_jaxpr(ag.convert(marked))(X, i, j).jaxpr
+    assert {int(np.prod(shape)) for shape in shapes_read_in_loops(jaxpr)} == {1}
+    for i in (2, -4):
+        check_same(ag.function(marked)(X, jnp.int32(i), j), marked(np.asarray(X), i, 5))
+    found = jax.vmap(ag.convert(lambda *given: marked(*given)[-1][2]), (0, None, 0))(
+        jnp.stack([X, -X]), 2, jnp.array([5, 4])
+    )
+    check_same(found, jnp.array([marked(np.asarray(X), 2, 5)[-1][2], marked(-np.asarray(X), 2, 4)[-1][2]]))
+
+
+def test_a_row_that_a_conditional_takes_whole_is_read_before_it():
+    def totals(x, j):
+        rows = [[0.0] * 12 for _ in range(N)]
+        for k in range(N):
+            row = rows[k]
+            row[j] = x[k]
+            if x[k] > 0.0:
+                rows[k][0] = sum(row) + row[j]
+        return rows
+
+    check_same(ag.function(totals)(X, jnp.int32(3)), totals(np.asarray(X), 3))
 
 
 @pytest.mark.parametrize("i", [-9, -5, -1, 0, 3, 4, 9])

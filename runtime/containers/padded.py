@@ -180,7 +180,7 @@ class Padded:
 
     def element(self, index: Any) -> Any:
         """The element at an index that is not negative."""
-        return self.kind.build([buffer[index] for buffer in self.buffers])
+        return self.kind.build([row_at(buffer, index) for buffer in self.buffers])
 
     def unreserved(self) -> Padded:
         """The same for another list, of which nothing is promised."""
@@ -211,13 +211,14 @@ class Padded:
         return self.rewritten(index, element)
 
     def rewritten(self, index: Any, element: Any) -> Padded:
-        """The same, where the element at an index has been written."""
+        """The same, where the element at an index that is not negative has been written."""
         buffers = []
         kind, leaves = flatten_element(element, is_array_leaf)
         whole = self.joined(kind, types_of(leaves))
         for buffer, leaf in zip(whole.buffers, whole.as_held(kind, leaves), strict=True):
             dtype = jnp.result_type(buffer, leaf)
-            buffers.append(buffer.astype(dtype).at[index].set(jnp.asarray(leaf, dtype)))
+            row = buffer.astype(dtype).at[index]
+            buffers.append(row.set(jnp.asarray(leaf, dtype), wrap_negative_indices=False))
         return whole.with_(buffers=buffers)
 
     def takes(self, element: Any, may_promote: bool) -> bool:
@@ -413,6 +414,11 @@ def _longest(layout: Layout, where: Where, leaves: Iterator[Any], counts: Any, f
             counts = jnp.arange(layout.capacity) < lengths[..., None]
         else:
             _longest(part, (*where, k), leaves, counts, found)
+
+
+def row_at(buffer: Any, index: Any) -> Any:
+    """The row of an array at an index that is not negative: a traced one is not compared with zero again."""
+    return buffer[index] if isinstance(index, int) else buffer.at[index].get(wrap_negative_indices=False)
 
 
 def _rows(buffer: Any, count: int) -> list[Any]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from autograph.runtime.containers.element_kinds import ARRAY, Kind, KnownLength, are_alike
 from autograph.runtime.containers.extents import is_traced_key
-from autograph.runtime.containers.padded import ELSEWHERE, Padded, as_seen
+from autograph.runtime.containers.padded import ELSEWHERE, Padded, as_seen, row_at
 from autograph.runtime.containers.spliced_lists import SplicedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Row
@@ -173,7 +173,7 @@ class TracedList(SplicedList):
         if type(element) is TracedList and element.padded is not None and isinstance(element.padded.length, int):
             # The next read of an item is one of this list's array: the program need not keep both.
             before = element.padded
-            element.padded = before.with_(buffers=tuple(buffer[index] for buffer in self.padded.buffers))
+            element.padded = before.with_(buffers=tuple(row_at(buffer, index) for buffer in self.padded.buffers))
             LANGUAGE.operators.identities.held_otherwise(element, before)
 
     @property

@@ -2,7 +2,8 @@
 
 ``x[i][j]`` reads a row and an element of that, and where a list of lists is held in an array ``x[i][j] = v`` writes an element of a
 row and the row. XLA copies rows that go through a conditional, or that a loop's body reads before it writes the array: for a
-table of 200 by 200 that took 12 times the time of the loop.
+table of 200 by 200 that took 12 times the time of the loop. Staging may have read a row before a conditional whose blocks read and write
+elements of it; they do so without it, too (`skip_rows_around`).
 
 Indices out of range mean the same: a read takes the nearest, axis by axis, and a write to a row or of a row that is out of range
 is dropped.
@@ -15,8 +16,9 @@ from typing import Any
 
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.jax_compat import ClosedJaxpr, is_literal
+from autograph.backends.xla.optimize.earlier import Earlier
 from autograph.backends.xla.optimize.terms import Terms
-from autograph.backends.xla.optimize.unused import without_unused
+from autograph.backends.xla.optimize.unused import used_by, without_unused
 
 
 def skip_rows(program: ClosedJaxpr) -> ClosedJaxpr:
@@ -25,6 +27,17 @@ def skip_rows(program: ClosedJaxpr) -> ClosedJaxpr:
     for equation in program.jaxpr.eqns:
         rows.add(equation)
     return without_unused(jax_compat.with_equations(program, rows.equations)) if rows.has_skipped else program
+
+
+def skip_rows_around(program: ClosedJaxpr) -> ClosedJaxpr:
+    """The same program of a block of a conditional, also without rows that were read before it of arrays that it has."""
+    earlier = Earlier(program)
+    rows = earlier.rows()
+    if not rows:
+        return program
+    skipped = skip_rows(earlier.program())
+    kept = used_by(skipped).intersection(rows)
+    return earlier.having(each for each in skipped.jaxpr.eqns if each.outvars[0] not in kept)
 
 
 class _Rows:

@@ -25,6 +25,8 @@ from autograph.backends.xla import jax_compat
 from autograph.backends.xla.branches import Stays, cond
 from autograph.backends.xla.jax_compat import ClosedJaxpr, is_literal, program_of, replay
 from autograph.backends.xla.leaf_types import cast, type_of
+from autograph.backends.xla.optimize.earlier import MAX_INDEX_COST
+from autograph.backends.xla.optimize.rows import skip_rows_around
 from autograph.backends.xla.optimize.selects import equation_cost
 from autograph.backends.xla.parts import needed_for
 from autograph.backends.xla.statements import Conditional, Loop
@@ -32,7 +34,6 @@ from autograph.backends.xla.tracing import zeros
 
 _READS = frozenset({"gather", "dynamic_slice"})
 _MAX_UPDATE = 1024
-_MAX_INDEX_COST = 24
 
 
 def write_after(conditional: Conditional) -> list[Any] | None:
@@ -112,8 +113,9 @@ class _Side:
 
     def __init__(self, traced: Traced, leaves: Sequence[Any]) -> None:
         self.leaves = leaves
-        self.jaxpr = traced.program.jaxpr
-        self.constants = jax_compat.constants_of(traced.program)
+        program = skip_rows_around(traced.program)
+        self.jaxpr = program.jaxpr
+        self.constants = jax_compat.constants_of(program)
         self.outer = dict(self.constants)
         self.made = {var: equation for equation in self.jaxpr.eqns for var in equation.outvars}
 
@@ -144,7 +146,7 @@ class _Side:
         ]
         for read in reads:
             equations, _ = needed_for(self.jaxpr.eqns, read.invars)
-            if sum(map(equation_cost, equations)) <= _MAX_INDEX_COST:
+            if sum(map(equation_cost, equations)) <= MAX_INDEX_COST:
                 (value,) = replay(program_of([*equations, read], (), read.outvars, self.constants))
                 self.outer[read.outvars[0]] = value
 
