@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from autograph.backends.xla import jax_compat
-from autograph.backends.xla.jax_compat import ClosedJaxpr, is_literal, program_of
+from autograph.backends.xla.jax_compat import ClosedJaxpr, program_of
 from autograph.backends.xla.optimize.selects import equation_cost
 from autograph.backends.xla.optimize.unused import used_by, without_unused
 
