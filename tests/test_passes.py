@@ -97,7 +97,18 @@ def table(values):
     return rows[-1][-1]
 
 
+def written_twice(values, weights):
+    n = len(values)
+    best = [0] * n
+    for i in range(1, n):
+        best[i] = best[i - 1]
+        if weights[i] > 0:
+            best[i] = max(best[i], best[i - 1] + values[i])
+    return best[-1]
+
+
 PROGRAMS = {
+    "written_twice": (written_twice, lambda: (np.arange(20, dtype=np.float32), np.arange(20, dtype=np.int32) % 3)),
     "table": (table, lambda: (np.arange(20, dtype=np.float32),)),
     "steps": (steps, lambda: (np.int32(1), np.int32(2))),
     "clipped": (clipped, lambda: (np.array([3, -1, 4, -1, 5], np.float32), np.zeros(5, np.float32))),

@@ -7,7 +7,8 @@ that drops what is out of range) is split: what the blocks read of the array is 
 chooses indices and values, and the writes come after it. A block that does not make a write sets its index beyond
 any array. On a CPU that stays a conditional for XLA, however short (`platforms`): after a select XLA would read the
 array again in each operation that needs the element, some of them after the write, and copy the array to be able to.
-Only in the body of a loop that never reads what it writes (`release_conditionals`) nothing of the kind can happen.
+Only in the body of a loop that never reads an array that it writes, or writes it once, whatever the conditional chooses
+(`release_conditionals`), nothing of the kind can happen.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def write_after(conditional: Conditional) -> list[Any] | None:
 
 
 def release_conditionals(loop: Loop) -> Loop:
-    """The loop, its body's conditionals free to become selects if it does not read the arrays that it writes."""
+    """The loop, its body's conditionals free to become selects if no read of an array that it writes can come after a write."""
     body = loop.spec.body
     released = _released(body.program)
     if released is body.program:
@@ -85,9 +86,14 @@ def release_conditionals(loop: Loop) -> Loop:
 
 def _released(program: ClosedJaxpr) -> ClosedJaxpr:
     jaxpr = program.jaxpr
-    if not any(map(_is_held, jaxpr.eqns)):
+    chosen = {var for equation in jaxpr.eqns if _is_held(equation) for var in equation.outvars}
+    if not chosen:
         return program
-    written = {atom for e in jaxpr.eqns if jax_compat.is_scatter(e) for atom in (e.invars[0], e.outvars[0])}
+    writes = [equation for equation in jaxpr.eqns if jax_compat.is_scatter(equation)]
+    results = {write.outvars[0] for write in writes}
+    # XLA computes what is written to an array, and then writes it in place, where that is one write to one place.
+    once = {write.invars[0] for write in writes if write.outvars[0] in jaxpr.outvars and write.invars[1] not in chosen}
+    written = results | ({write.invars[0] for write in writes} - (once - results))
     for equation in jaxpr.eqns:
         reading = equation.invars[1:] if jax_compat.is_scatter(equation) else equation.invars
         if any(not is_literal(atom) and atom in written for atom in reading):
@@ -127,7 +133,7 @@ class _Side:
         atom = self.jaxpr.outvars[leaf.index]
         while not is_literal(atom) and atom in self.made:
             equation = self.made[atom]
-            if not _is_small_write(equation):
+            if not is_small_write(equation):
                 return None, []
             writes.append(equation)
             atom = equation.invars[0]
@@ -178,7 +184,7 @@ class _Array:
     def __init__(self, base: Any, on_true: list[Any], on_false: list[Any]) -> None:
         self.base = base
         self.pairs: list[tuple[Any, Any]] = []
-        if len(on_true) == len(on_false) and all(map(_are_alike, on_true, on_false)):
+        if len(on_true) == len(on_false) and all(map(are_alike, on_true, on_false)):
             self.pairs = list(zip(on_true, on_false, strict=True))
         else:
             self.pairs = [*((write, None) for write in on_true), *((None, write) for write in on_false)]
@@ -216,7 +222,7 @@ def _variable(atom: Any) -> Any:
     return None if is_literal(atom) else atom
 
 
-def _is_small_write(equation: Any) -> bool:
+def is_small_write(equation: Any) -> bool:
     """Whether this writes one small window to an array, and nothing at all where its index is out of range."""
     if not jax_compat.is_scatter(equation) or not jax_compat.drops_out_of_range(equation):
         return False
@@ -230,7 +236,8 @@ def _is_small_write(equation: Any) -> bool:
     return bool(one_window and fits and indices.shape[-1] > 0 and size <= _MAX_UPDATE and size < np.prod(operand.shape))
 
 
-def _are_alike(a: Any, b: Any) -> bool:
+def are_alike(a: Any, b: Any) -> bool:
+    """Whether two writes differ in the arrays, the indices and the values at most."""
     return jax_compat.are_one_scatter(a, b) and all(
         x.aval.shape == y.aval.shape and x.aval.dtype == y.aval.dtype for x, y in zip(a.invars, b.invars, strict=True)
     )
