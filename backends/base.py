@@ -84,7 +84,6 @@ class LoopSpec:
       checkpoints: how many states a reverse pass may keep; None lets the backend choose.
       limit, step: a bound of a traced length, if one is known; how many iterations are taken at once.
       stride: the step of the range that the loop runs over; None if it runs over something else.
-      progressions: for those of ``arrays`` that hold evenly spaced ints, by number, the first and the difference.
     """
 
     body: Traced
@@ -98,7 +97,6 @@ class LoopSpec:
     limit: int | None = None
     step: int = 1
     stride: Any = None
-    progressions: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
 
 class NotRollable(Exception):

@@ -3,9 +3,9 @@
 In a loop that runs in Python, the index and all that is computed from it and from other Python numbers are Python's:
 exact ints, floats of 64 bits. Staged, they would be int32 and float32. So the equations that depend on nothing else
 are taken out of the body and computed here, for every iteration, by Python's arithmetic. Where the rest of the body
-needs one of their values it is given the value of its iteration from a table; what such a variable holds after the
-loop is a Python number again. The test of a ``while`` on Python numbers is computed so, too, which says how often it
-runs.
+needs one of their values it is given the value of its iteration from a table, or computes it from the index if it is
+an int that goes up or down by one step; what such a variable holds after the loop is a Python number again. The test of
+a ``while`` on Python numbers is computed so, too, which says how often it runs.
 """
 
 from __future__ import annotations
@@ -45,18 +45,24 @@ def rolled(spec: LoopSpec) -> RolledLoop | None:
     _refuse_constants(spec, split)
     needed = _needed(spec, split)
     length, tables, last = _Numbers(spec, split).run(needed)
-    arrays = [_table(values, var.aval.dtype) for values, var in zip(tables, needed, strict=True)]
-    found = [_progression(values, var.aval.dtype) for values, var in zip(tables, needed, strict=True)]
-    progressions = {len(spec.arrays) + k: each for k, each in enumerate(found) if each is not None}
+    even = {
+        var: found
+        for values, var in zip(tables, needed, strict=True)
+        if (found := _progression(values, var.aval.dtype)) is not None
+    }
+    arrays = [
+        jnp.asarray(np.asarray(values, var.aval.dtype))
+        for values, var in zip(tables, needed, strict=True)
+        if var not in even
+    ]
     return RolledLoop(
         dataclasses.replace(
             spec,
-            body=_without(spec, split, needed, arrays),
+            body=_without(spec, split, needed, even, arrays),
             test=None,
             results=[None if k in split.static else result for k, result in enumerate(spec.results)],
             length=length,
             arrays=[*spec.arrays, *arrays],
-            progressions={**spec.progressions, **progressions},
         ),
         last,
     )
@@ -182,8 +188,10 @@ def _needed(spec: LoopSpec, split: _Split) -> list[Any]:
     )
 
 
-def _without(spec: LoopSpec, split: _Split, needed: Sequence[Any], arrays: Sequence[Any]) -> Traced:
-    """The body without Python's equations; its last operands are the values that it needs of them."""
+def _without(
+    spec: LoopSpec, split: _Split, needed: Sequence[Any], even: Mapping[Any, tuple[int, int]], arrays: Sequence[Any]
+) -> Traced:
+    """The body without Python's equations; its last operands are the values that it needs of them and that are not ``even``."""
     program = spec.body.program
     jaxpr = program.jaxpr
     given = set(needed)
@@ -197,26 +205,24 @@ def _without(spec: LoopSpec, split: _Split, needed: Sequence[Any], arrays: Seque
     count = len(jaxpr.invars)
 
     def run(*operands: Any) -> list[Any]:
-        values = [operands[k] for k in kept]
-        return jax_compat.replay(rest, *values, *operands[count:])
+        values, slices = [operands[k] for k in kept], iter(operands[count:])
+        for var in needed:
+            item = next(slices) if var not in even else _item(operands[spec.inputs], *even[var], var.aval.dtype)
+            values.append(item)
+        return jax_compat.replay(rest, *values)
 
     types = [jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type) for aval in program.in_avals]
     slices = [jax.ShapeDtypeStruct((), array.dtype) for array in arrays]
     return Traced(trace(run, [*types, *slices]), spec.body.leaves)
 
 
-def _table(values: Sequence[Any] | Even, dtype: Any) -> Any:
-    """One value for each iteration, as an array; evenly spaced ints are computed rather than held."""
-    if (progression := _progression(values, dtype)) is not None:
-        first, step = progression
-        return jnp.arange(_length(values), dtype=dtype) * step + first
-    if isinstance(values, Even):
-        values = range(values.first, values.last + values.step, values.step)
-    return jnp.asarray(np.asarray(values, dtype))
-
-
-def _length(values: Sequence[Any] | Even) -> int:
-    return values.length if isinstance(values, Even) else len(values)
+def _item(index: Any, first: int, step: int, dtype: Any) -> Any:
+    """An item of a progression, of an array's type."""
+    if step == 0:
+        return np.asarray(first, dtype)
+    item = jax.lax.convert_element_type(index, dtype)
+    item = item if step == 1 else item * np.asarray(step, dtype)
+    return item if first == 0 else item + np.asarray(first, dtype)
 
 
 def _progression(values: Sequence[Any] | Even, dtype: Any) -> tuple[int, int] | None:

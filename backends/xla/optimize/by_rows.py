@@ -88,7 +88,6 @@ class _Rewriting:
             body=Traced(program, spec.body.leaves),
             results=results,
             arrays=[taken[k] for k in kept],
-            progressions={n: spec.progressions[k] for n, k in enumerate(kept) if k in spec.progressions},
         )
         placed = [Row(plan.places[var], self._putting(var, block)) for var, block in plan.blocks.items()]
         left = {row.position for row in placed}

@@ -148,8 +148,6 @@ class RowPlan:
             if type(value) is int and step is not None and is_integer(invars[k].aval):
                 found[invars[k]] = one(Progression(value, step))
         found[invars[spec.inputs]] = one(Progression(0, 1))
-        for number, (first, step) in spec.progressions.items():
-            found[invars[spec.inputs + 1 + number]] = one(Progression(first, step))
         return found
 
     def _added(self, k: int) -> int | None:
