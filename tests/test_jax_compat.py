@@ -570,6 +570,33 @@ def test_a_slice_and_a_write_within_a_block_are_one_of_the_array():
     assert jax_compat.replay(program, square, *indices)[0].tolist() == square.at[2, 1].set(-1.0).tolist()
 
 
+def test_a_write_in_range_is_an_update_of_a_slice():
+    square = jnp.arange(12.0).reshape(4, 3)
+    (scatter,) = [
+        each for each in equations(lambda x, i: x.at[i, 1].set(-1.0), square, 2) if jax_compat.is_scatter(each)
+    ]
+    array, row = scatter.invars[0], jax_compat.variable(jax.typeof(jnp.int32(0)))
+    zero = jax_compat.literal(np.int32(1), jax.typeof(np.int32(1)))
+    written = jax_compat.update_in_range(scatter, [row, zero])
+    program = jax_compat.program_of(written, [array, row], scatter.outvars, {})
+    assert jax_compat.replay(program, square, 2)[0].tolist() == square.at[2, 1].set(-1.0).tolist()
+
+
+def test_numbers_of_a_slice():
+    (sliced,) = equations(lambda x: jax.lax.slice(x, [1], [6], [2]), jnp.arange(8))
+    assert list(jax_compat.sliced_numbers(sliced)) == [1, 3, 5]
+    (sliced,) = equations(lambda x: jax.lax.slice(x, [1], [3]), jnp.arange(8))
+    assert list(jax_compat.sliced_numbers(sliced)) == [1, 2]
+
+
+def test_a_value_cast_as_a_result_of_another():
+    (equation,) = equations(lambda x: x * x, jnp.int32(3))
+    operand = jax_compat.variable(jax.typeof(jnp.float32(0)))
+    program = jax_compat.program_of([jax_compat.cast_like(equation, operand)], [operand], equation.outvars, {})
+    assert program.out_avals == [equation.outvars[0].aval]
+    assert jax_compat.replay(program, jnp.float32(2.5)) == [2]
+
+
 def test_a_program_of_fewer_operands_and_other_results():
     program = jax.make_jaxpr(lambda x, y, z: (x + 1, z * 2))(1.0, 2.0, 3.0)
     x, _, z = program.jaxpr.invars

@@ -531,6 +531,13 @@ def cast_to(equation: Any) -> Any:
     return equation.params["new_dtype"] if name_of(equation) == "convert_element_type" else None
 
 
+def cast_like(equation: Any, atom: Any) -> Any:
+    """The equation that makes of a value, which is the result of another but for its type, that result."""
+    (result,) = equation.outvars
+    params = {"new_dtype": result.aval.dtype, "weak_type": result.aval.weak_type, "sharding": None}
+    return equation_like(equation, jax.lax.convert_element_type_p, params, [atom], [result])
+
+
 def rounds_to_even(equation: Any) -> bool:
     """Whether a ``round`` takes a number in the middle to the even one, as Python does."""
     return int(equation.params["rounding_method"]) == 1
@@ -593,9 +600,29 @@ def scatter_within(outer: Any, inner: Any) -> list[Any]:
     return [joined, equation_like(outer, outer.primitive, params, [array, indices, new], outer.outvars)]
 
 
+def update_in_range(scatter: Any, starts: Sequence[Any]) -> list[Any]:
+    """The equations of a write of one block, for a scatter of it at these indices, one for each axis, which are in range."""
+    array, _, new = scatter.invars
+    numbers, sizes = scatter.params["dimension_numbers"], scatter_window(scatter)
+    assert sizes is not None and len(numbers.update_window_dims) == len(new.aval.shape)
+    block = Var(new.aval.update(shape=sizes[1]))
+    params = {"new_sizes": sizes[1], "dimensions": None, "sharding": None}
+    shaped = equation_like(scatter, jax.lax.reshape_p, params, [new], [block])
+    return [
+        shaped,
+        equation_like(scatter, jax.lax.dynamic_update_slice_p, {}, [array, block, *starts], scatter.outvars),
+    ]
+
+
 def squeezed_axes(equation: Any) -> tuple[int, ...]:
     """The axes that a ``squeeze`` leaves out."""
     return tuple(equation.params["dimensions"])
+
+
+def sliced_numbers(equation: Any) -> range:
+    """Which numbers of a vector a ``slice`` takes."""
+    (start,), (limit,) = equation.params["start_indices"], equation.params["limit_indices"]
+    return range(start, limit, *(equation.params["strides"] or ()))
 
 
 def slice_like(equation: Any, array: Any, starts: Sequence[Any], result: Any) -> Any:

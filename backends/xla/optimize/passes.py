@@ -20,6 +20,7 @@ from autograph.backends.xla.optimize.counters import count_by_item
 from autograph.backends.xla.optimize.mapped import map_rows
 from autograph.backends.xla.optimize.merged_writes import merge_writes
 from autograph.backends.xla.optimize.order import flags_last
+from autograph.backends.xla.optimize.ranges import decide_by_ranges
 from autograph.backends.xla.optimize.rows import skip_rows
 from autograph.backends.xla.optimize.selects import select
 from autograph.backends.xla.optimize.strength import reduce_strength
@@ -72,6 +73,12 @@ PASSES = (
         write_after,
         "An array that goes through a branch is copied in each iteration of a loop: 20 to 30 times the time of a bubble "
         "sort. Before the conditional is emitted: an array that it carries can no longer be taken out.",
+    ),
+    Pass(
+        Stage.LOOP,
+        decide_by_ranges,
+        "An index that counts is neither negative nor too large: 0.6 times the time of a knapsack in a table. First, as those that follow "
+        "find less in a body.",
     ),
     Pass(
         Stage.LOOP,
