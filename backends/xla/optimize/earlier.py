@@ -51,7 +51,7 @@ class Earlier:
         if squeeze is None or sliced is None or id(sliced.invars[0]) not in self._atoms:
             return False
         array, *starts = sliced.invars
-        left = MAX_INDEX_COST
+        left: float = MAX_INDEX_COST
         atoms = []
         for start in starts:
             atom, left = self._atom(start, left)

@@ -118,7 +118,8 @@ def _merged(program: ClosedJaxpr, first: Any, second: Any, is_sure: bool) -> Clo
         replay = _Replay({**jax_compat.constants_of(program), **dict(zip(jaxpr.invars, operands, strict=True))})
         for equation in jaxpr.eqns:
             if equation is first:
-                replay.writes[equation.outvars[0]] = _Write(*replay.values(equation.invars), window[0])
+                array, index, value = replay.values(equation.invars)
+                replay.writes[equation.outvars[0]] = _Write(array, index, value, window[0])
             elif equation is second:
                 write = replay.writes[equation.invars[0]]
                 index, value = replay.values(second.invars[1:])

@@ -223,7 +223,7 @@ class _Block:
         (result,) = equation.outvars
         first = equation.invars[0] if equation.invars else None
         vector = None if first is None or is_literal(first) else self._vectors.get(first)
-        if name == "broadcast_in_dim" and result.aval.shape == (1,) and first.aval.shape == ():
+        if name == "broadcast_in_dim" and first is not None and (first.aval.shape, result.aval.shape) == ((), (1,)):
             self._vectors[result] = [first]
         elif name == "concatenate" and all(not is_literal(atom) and atom in self._vectors for atom in equation.invars):
             self._vectors[result] = [number for atom in equation.invars for number in self._vectors[atom]]
@@ -278,11 +278,11 @@ class _Block:
 
     def _call(self, equation: Any) -> None:
         program = jax_compat.called(equation.params)
-        is_open = program is None or program.consts
-        if is_open or not self._inline(equation, program, equation.invars, only_if_shorter=True):
+        is_closed = program is not None and not program.consts
+        if not (is_closed and self._inline(equation, program, equation.invars, only_if_shorter=True)):
             self.equations.append(equation)
 
-    def _inline(self, equation: Any, program: ClosedJaxpr, operands: Sequence[Any], only_if_shorter: bool) -> bool:
+    def _inline(self, equation: Any, program: Any, operands: Sequence[Any], only_if_shorter: bool) -> bool:
         """Put what is left of a program in the place of an equation that runs it, if it is shorter; whether it was put there."""
         inner = program.jaxpr
         before, has_changed = self.equations, self.has_changed
