@@ -124,9 +124,25 @@ def replaced_after_two_more(x):
     return a, [total]
 
 
+def of_which_one_begins_without_room(x):
+    a, b = [], []
+    last = 2
+    for i in range(3):
+        for k in range(3):
+            a, b = b, a
+            for each in reversed(a):
+                last = each - last
+            if x[0] < 2:
+                b = a[:k]
+            if k % 2 == 1:
+                a.append(k)
+    return a, b, [last]
+
+
 PROGRAMS = [
     turned_by_a_condition, lengthened_before, three_turned, one_longer_and_one_shorter, of_a_dict, of_an_object, through_a_tuple,
     in_a_nest, of_lists_of_traced_length, filtered_after_each, replaced_after_two_more,
+    of_which_one_begins_without_room,
 ]  # fmt: skip
 
 

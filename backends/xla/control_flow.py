@@ -236,6 +236,8 @@ class _Emission:
         start = [cast(*spec.carry[k]) for k in self._loop.order]
         if spec.length is None:
             last = while_loop(self._test(), self._iteration(), start, slots=spec.checkpoints)
+        elif spec.limit == 0:  # such as one over a list that has no room for an element: there is none to slice
+            last = start
         elif self._loop.is_mapped:
             return self._map(start)
         elif self._loop.is_scan:
