@@ -69,7 +69,7 @@ KINDS_OF_STATE = {
     "user generators": (r"def made\d+\(", r"yield ", r"yield from"),
     "slices of lists that grow": (r"x\d+\[-\(\w+ % 3 \+ 1\):\]", r"x\d+\[1:\]", r"x\d+\[::-1\]", r"y\d+\[-2:\]", r"x\d+\[:\w+\]"),
     "negative indices of lists that grow": (r"x\d+\[-2\]", r"x\d+\[-\(\w+ % len\(x\d+\)\) - 1\]"),
-    "exceptions of numbers": (r"7 // \(", r"math\.isqrt\(", r"math\.sqrt\(", r"quotient\(9", r"divmod\(9"),
+    "exceptions of numbers": (r"7 // int\(", r"math\.isqrt\(", r"math\.sqrt\(", r"quotient\(9", r"divmod\(9"),
     "truth values of helpers": (r"\+= is_over\(.*\) \+ is_over\(", r"-= is_over\(.*\) - is_over\(", r"-is_over\("),
     "sets of traced elements": (r"= set\(\)", r"s\d+\.add\(", r"s\d+ = s\d+ & u\d+", r"in sorted\(s\d+", r"len\(s\d+\)"),
     "dicts with traced keys": (r"= \{\}", r"del d\d+\[", r", \[\]\)\.append", r"dict\.fromkeys\(", r"key=d\d+\.get\)", r"\.popitem\(\)"),

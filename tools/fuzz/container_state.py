@@ -448,7 +448,7 @@ class ContainerState(ListState):
             ("try:", "d#[$] += 1", "except KeyError as error:", "d#[0] = &"), ("if len(x#) > 2:", "x#.pop(0)"),
             ("try:", "@ += next(e for e in x# if e > &)", "except StopIteration:", "@ += 4"),
             ("try:", "@ += min(x#)", "except ValueError:", "@ += 4"),
-            ("try:", "@ += 7 // ($ - &)", "except ZeroDivisionError:", "@ -= 2"),
+            ("try:", "@ += 7 // int($ - &)", "except ZeroDivisionError:", "@ -= 2"),  # NumPy raises none
             ("try:", "@ += $ % (int(@) % 3)", "except ArithmeticError:", "@ += 1"),
             ("try:", "@ += math.isqrt($ - 1)", "except ValueError:", "@ -= 3"),
             ("try:", "@ += int(math.sqrt($ - 1))", "except ValueError:", "@ += 2", "else:", "@ -= 1"),
