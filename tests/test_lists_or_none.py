@@ -99,7 +99,50 @@ def unbound_before(n):
     return last
 
 
+def lengthened_in_a_second_loop(xs):
+    longer = None
+    for v in xs:
+        if longer is None:
+            longer = [v]
+        elif v > 1:
+            longer.append(v)
+    for v in xs:
+        if longer is not None and v < 5:
+            longer.append(v + 10)
+    return longer
+
+
+def begun_in_a_loop_inside_and_lengthened_outside(xs):
+    longer = None
+    for v in xs[:3]:
+        for w in xs:
+            if longer is None:
+                longer = [w]
+            elif w > v:
+                longer.append(w)
+        if v > 1 and longer is not None:
+            longer.append(v - 20)
+    for v in xs:
+        if v > 0 and longer is not None:
+            longer.append(v)
+    return longer
+
+
+def rows_lengthened_in_a_second_loop(xs):
+    rows = None
+    for v in xs:
+        if rows is None:
+            rows = [[v]]
+        rows[-1].append(v)
+        rows.append([v, v])
+    for v in xs:
+        rows[0].append(v)
+        rows.append([v])
+    return rows
+
+
 OF_XS = [sliced, copied_and_begun_again, kept_and_begun_again, of_known_length, longest_run]
+OF_XS += [lengthened_in_a_second_loop, begun_in_a_loop_inside_and_lengthened_outside, rows_lengthened_in_a_second_loop]
 OF_N = [sliced_in_a_while, cleared_in_a_while, unbound_before]
 
 

@@ -33,6 +33,7 @@ from autograph.runtime.staging.statements.list_growth import (
     ListKey,
     alone,
     contents_after,
+    contents_made,
     contents_of_lists,
     exchanged,
     fitted,
@@ -420,11 +421,15 @@ class ListCarry:
         entries = self._entry_contents(carried)
         is_place = isinstance(carried.variable, ContentsPlace)
         for path, contents in self._contents_in(carried, value).items():
-            if not isinstance(contents, Padded) or path not in entries or path not in carried.lists:
+            if not isinstance(contents, Padded) or path not in carried.lists:
                 continue
-            ended = carried.lists[path]
-            bound, trips, many = self._bound(), self._trips(), self.carry.iterable.extent
-            after = contents_after(contents, entries[path], ended, bound, trips, UNROLLED_AT_MOST, many)
+            after: Any
+            if path in entries:
+                ended = carried.lists[path]
+                bound, trips, many = self._bound(), self._trips(), self.carry.iterable.extent
+                after = contents_after(contents, entries[path], ended, bound, trips, UNROLLED_AT_MOST, many)
+            else:
+                after = contents_made(contents)
             if is_place:
                 return after
             lists_in(value, carried.references)[path].set_contents(after)

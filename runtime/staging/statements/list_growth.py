@@ -312,6 +312,17 @@ def _empty(types: Sequence[LeafType]) -> list[Any]:
     return [STAGING.room_of(0, type) for type in types]
 
 
+def contents_made(held: Padded) -> Padded:
+    """What a list holds after a loop that has made it, where there was none before."""
+    rows = held.kind.rows().items()
+    kind = held.kind.with_rows({where: _without_promise(row) for where, row in rows})
+    return held.with_(kind=kind, reserved=False, extent=exactly(held.capacity))
+
+
+def _without_promise(row: Row) -> Row:
+    return row.with_(reserved=False, extent=exactly(row.capacity))
+
+
 def contents_after(
     held: Padded, entry: Any, end: ListEnd, bound: Any, trips: int | None, limit: int, many: Extent | None
 ) -> Any:
@@ -332,7 +343,7 @@ def contents_after(
     def row_after(where: Where, row: Row) -> Row:
         first = before.get(where)
         if first is None or where not in ends:
-            return row.with_(reserved=False, extent=exactly(row.capacity))
+            return _without_promise(row)
         return row.with_(reserved=first.reserved, extent=first.extent.after(ends[where].extent, bound, trips))
 
     held = held.with_(
