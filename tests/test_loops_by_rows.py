@@ -366,3 +366,10 @@ def test_what_is_known_of_integers():
     assert result_of(small, [index, one(Progression(100))], 3) is None
     chosen = result_of(equation(jax.lax.select, np.bool_(True), k, k), [None, index, three], 10)
     assert isinstance(chosen, Vectors) and chosen.only is None and len(chosen.found) == 2
+
+
+def test_large_arrays_are_not_followed_element_by_element():
+    k = np.int32(0)
+    pair = result_of(equation(lambda k: jax.lax.broadcast(k, (2,)), k), [one(Progression(3))], 10)
+    assert pair is not None and pair.only == (Progression(3), Progression(3))
+    assert result_of(equation(lambda k: jax.lax.broadcast(k, (10**9,)), k), [one(Progression(3))], 10) is None

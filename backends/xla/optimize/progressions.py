@@ -56,6 +56,7 @@ class Fixed:
 
 
 _VARIABLE = "variable"
+_LARGEST = 64  # elements of a vector: one that indexes an array has one for each axis
 Integer = Progression | Fixed
 Vector = tuple[Integer, ...]
 
@@ -137,6 +138,8 @@ def _result_of(equation: Any, name: str, operands: Sequence[Vectors | None], len
     if name in _SHAPES and equation.invars[0].aval.size == aval.size:
         return given[0]
     if name == "broadcast_in_dim" and given[0].only is not None and equation.invars[0].aval.size == 1:
+        if aval.size > _LARGEST:
+            return None
         return Vectors(frozenset([given[0].only * aval.size]))
     if name == "convert_element_type" and all(
         isinstance(each, Progression) for vector in given[0].found for each in vector
