@@ -179,6 +179,46 @@ def in_a_try(x):
     return z
 
 
+def deleted_and_read_by_a_lambda(x):
+    y = x
+    if x < 5:
+        del y
+    return (lambda: y)()
+
+
+def named_as_an_exception(x):
+    y = x
+    try:
+        if x < 5:
+            raise ValueError
+    except ValueError as y:  # noqa: F841
+        x = x + 1.0
+    return x + y
+
+
+def named_as_an_exception_and_read_by_a_lambda(x):
+    y = x
+    try:
+        if x < 5:
+            raise ValueError
+    except ValueError as y:  # noqa: F841
+        x = x + 1.0
+    return (lambda: y)()
+
+
+def named_as_an_exception_at_a_break(x):
+    y = x
+    for k in ag.range(4):
+        try:
+            if x < 5 - k:
+                raise ValueError
+        except ValueError as y:  # noqa: F841
+            x = x + 1.0
+            if k < 2:
+                break
+    return y
+
+
 READS = [
     augmented,
     annotated,
@@ -202,6 +242,10 @@ READS = [
     after_a_conditional_expression,
     after_a_chain,
     in_a_try,
+    deleted_and_read_by_a_lambda,
+    named_as_an_exception,
+    named_as_an_exception_and_read_by_a_lambda,
+    named_as_an_exception_at_a_break,
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 
 import gast
 
@@ -182,13 +182,22 @@ class _Walk:
             body = self.block(node.orelse, body)
         ends.append(body)
         for handler in node.handlers:
-            name = handler.name if isinstance(handler.name, str) or handler.name is None else handler.name.id
-            ends.append(self.block(handler.body, defined | ({name} if name else set())))
+            ends.append(self.handler(handler, defined))
         end = _meet(*ends)
         if end is None:
             self.block(node.finalbody, set(defined))
             return None
         return self.block(node.finalbody, end)
+
+    def handler(self, node: gast.AST, defined: set[str]) -> _Names:
+        """An ``except``, whose name is deleted where it is left."""
+        name = _names_of([node])
+        exits = self.exits[-1] if self.exits else ()
+        before = [len(sets) for sets in exits]
+        end = self.block(node.body, defined | name)
+        for sets, count in zip(exits, before, strict=True):
+            sets[count:] = [None if left is None else left - name for left in sets[count:]]
+        return None if end is None else end - name
 
     def reads(self, node: gast.AST, defined: set[str]) -> gast.AST:
         """The expression or definition with its reads of possibly unbound variables checked."""
@@ -313,8 +322,15 @@ def _as_list(nodes: gast.AST | list[gast.AST]) -> list[gast.AST]:
 
 def _deleted_in(node: gast.AST) -> set[str]:
     """The names that a statement deletes somewhere: a later iteration may find them so."""
-    names = (part for part in walk_scope([node]) if isinstance(part, gast.Name))
-    return {name.id for name in names if isinstance(name.ctx, gast.Del)}
+    parts = list(walk_scope([node]))
+    deleted = {part.id for part in parts if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Del)}
+    return deleted | _names_of(part for part in parts if isinstance(part, gast.ExceptHandler))
+
+
+def _names_of(handlers: Iterable[gast.AST]) -> set[str]:
+    """What handlers call the exception: names that are deleted at their ends."""
+    names = {getattr(handler.name, "id", handler.name) for handler in handlers}
+    return names - {None}
 
 
 def _bound_by(node: gast.AST) -> set[str]:
@@ -332,7 +348,7 @@ def _is_bare(node: gast.AST) -> bool:
 
 
 def _bound_on_some_path(parameters: Set[str], body: Sequence[gast.AST]) -> set[str]:
-    """The names that compound statements of a function bind before it binds them on all paths."""
+    """The names that compound statements of a function bind before it binds them on all paths, or delete."""
     found: set[str] = set()
     defined = set(parameters)
     for node in body:
@@ -343,6 +359,7 @@ def _bound_on_some_path(parameters: Set[str], body: Sequence[gast.AST]) -> set[s
             found |= bound_names([node]) - sure - defined
             defined |= sure
         else:
+            defined -= _deleted_in(node)
             found |= bound_names([node]) - defined
     return found
 

@@ -273,8 +273,10 @@ class _Outliner:
         error = self.context.names.new("error")
         body = handler.body
         if name is not None:  # after the handler it has no value
-            unbind = placed(gast.Delete([gast.Name(name, gast.Del(), None, None)]), handler)
-            body = [placed(assign(name, load(error)), handler), *body, *([] if _leaves(body) else [unbind])]
+            # As Python: the block may have deleted it.
+            unbind = [assign(name, constant(None)), gast.Delete([gast.Name(name, gast.Del(), None, None)])]
+            end = [] if _leaves(body) else [placed(each, handler) for each in unbind]
+            body = [placed(assign(name, load(error)), handler), *body, *end]
         return self._body("except_body", (error,), body, shared, handler)
 
     def loop(self, node: gast.AST) -> list[gast.AST]:
