@@ -72,9 +72,9 @@ class LibraryFunctions:
         """``next(iterator)`` where only run time knows whether there is an item."""
         return self._convert(_advanced)(iterator)
 
-    def remaining(self, iterator: SequenceIterator) -> Any:
-        """A generator of the items that are left, each of which advances the iterator."""
-        return self._convert(_remaining)(iterator)
+    def remaining(self, iterator: Any) -> Any:
+        """A generator of the items that are left, each of which advances the iterator, which is one of the user's if it has no position."""
+        return self._convert(_remaining if isinstance(iterator, SequenceIterator) else _of_steps)(iterator)
 
     def _overload(self, plain: Any, twin: Any, **options: Any) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -148,6 +148,16 @@ def _remaining(iterator: SequenceIterator) -> Iterator[Any]:
         iterator.position = iterator.following(position)
         yield iterator.item(position)
     iterator.is_ended = True
+
+
+def _of_steps(iterable: Any) -> Iterator[Any]:
+    iterator = iterable.__iter__()
+    while True:
+        try:
+            item = iterator.__next__()
+        except StopIteration:
+            return
+        yield item
 
 
 def _items_from(items: Any, start: Any) -> Any:

@@ -21,8 +21,9 @@ from autograph.runtime.containers.iterators import EndlessIterator, Iterated, us
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.loop_bodies import LoopBody
+from autograph.runtime.layouts.objects import attributes_of
 from autograph.runtime.layouts.optional import Optional, held_in
-from autograph.runtime.layouts.statement_variables import CellVariable
+from autograph.runtime.layouts.statement_variables import CellVariable, holds_traced
 from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS
 from autograph.runtime.staging.statements.loop_state import ForLoop
@@ -65,6 +66,7 @@ class Generators(InTrace):
       call: what to call in place of a function.
       not_: of `Conditionals`.
       for_stmt: of `Loops`.
+      remaining: as `Loops` takes it.
     """
 
     def __init__(
@@ -74,12 +76,14 @@ class Generators(InTrace):
         call: Callable[[Any], Any],
         not_: Callable[[Any], Any],
         for_stmt: Callable[..., Any],
+        remaining: Callable[[Any], Any],
     ) -> None:
         self.backend = backend
         super().__init__(trace)
         self.call = call
         self.not_ = not_
         self.for_stmt = for_stmt
+        self.remaining = remaining
         self._sources: weakref.WeakKeyDictionary[Any, Source] = weakref.WeakKeyDictionary()
 
     def generator_of(
@@ -121,12 +125,21 @@ class Generators(InTrace):
         if method is not None and inspect.isgeneratorfunction(method):
             iterable = self.call(method)(iterable)  # runs nothing of it
             self.temporary(iterable)
+        elif self.may_end_at_run_time(iterable):
+            iterable = self.temporary(self.remaining(iterable))
         source = self._sources.get(iterable) if type(iterable) is types.GeneratorType else None
         if source is None or source.state is not _FRESH or source.region is not self.journal.block:
             return None
         if source.sees_exceptions and not manages:
             return None
         return source
+
+    def may_end_at_run_time(self, iterable: Any) -> bool:
+        """Whether this is an iterator of a class of the user's that holds what only run time knows."""
+        kind = type(iterable)
+        if user_method(kind, "__next__") is None or user_method(kind, "__iter__") is None or self.backend.is_eager():
+            return False
+        return any(map(holds_traced, attributes_of(iterable).values()))
 
     def check_advanced(self, iterable: Any, is_kept: bool = True) -> None:
         """See that Python uses an iterator up where the program does, if that has more use for it (``is_kept``).

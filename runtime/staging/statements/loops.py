@@ -48,7 +48,7 @@ class Loops(InTrace):
       call, asked, refuse_pending: of other operators.
       loop_of: what stages a loop over a dataset; None for anything else.
       python_only: as `Rolling` takes it.
-      remaining: the items that are left of an iterator whose position is state of the program.
+      remaining: makes a generator of the items that are left of an iterator which is state of the program.
 
     Attributes:
       rolling: makes one staged loop of one that Python could run.
@@ -68,12 +68,12 @@ class Loops(InTrace):
         refuse_pending: Callable[[Any], None],
         loop_of: Callable[[Any], Callable[..., None] | None],
         python_only: PythonOnly,
-        remaining: Callable[[SequenceIterator], Any],
+        remaining: Callable[[Any], Any],
     ) -> None:
         super().__init__(trace)
         self.backend = backend
         self.raising = conditionals.raising
-        self.generators = Generators(backend, trace, call, conditionals.not_, self.for_stmt)
+        self.generators = Generators(backend, trace, call, conditionals.not_, self.for_stmt, remaining)
         self.rolling = Rolling(
             *(backend, trace, opaque, python_only, conditionals.truth, self.for_loop, self.may_become_traced)
         )
@@ -196,6 +196,9 @@ class Loops(InTrace):
             iterable = iterable.iterable if is_in_program() else iter(iterable)
         if isinstance(iterable, SequenceIterator) and (iterable.is_open or (is_kept and iterable.has_position)):
             iterable, is_kept = self.generators.temporary(self._remaining(iterable)), False
+        is_kept = is_kept and not self.generators.may_end_at_run_time(
+            iterable
+        )  # the loop after it makes its own generator
         endless = None if is_kept else self.generators.endless(iterable, test)
         iterable = iterable if endless is None else endless
         is_resumed = is_kept and endless is None and isinstance(iterable, Iterator)
