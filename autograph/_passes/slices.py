@@ -64,7 +64,7 @@ class LowerSlices(Rewriter):
     def _span(self, node: gast.AST) -> gast.AST:
         bounds = node.lower is not None and node.upper is not None
         size = difference(node.upper, node.lower) if bounds else None
-        keywords = {} if size is None else {"size": thunk(copied(size))}
+        keywords = {} if size is None else {"size": thunk(placed(copied(size), node.lower))}
         parts = [gast.Constant(None, None) if part is None else self.visit(part) for part in (node.lower, node.upper)]
         if node.step is not None:
             parts.append(self.visit(node.step))

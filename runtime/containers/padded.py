@@ -309,6 +309,17 @@ class Padded:
         found = whole.gathered(places, self.length - (stop - start) + added)
         return found.with_(extent=extent, reserved=self.reserved)
 
+    def with_every(self, start: Any, step: Any, count: int | jax.Array, new: Padded) -> Padded:
+        """With other elements at the places of a slice with a step, so many."""
+        whole = self.joined(new.kind, new.types)
+        pairs = zip(whole.buffers, new.as_elements_of(whole).buffers, strict=True)
+        buffers = [jnp.concatenate([a, b.astype(jnp.result_type(a, b))]) for a, b in pairs]
+        order = jnp.arange(self.capacity)
+        number = (order - start) // step
+        is_taken = ((order - start) % step == 0) & (number >= 0) & (number < count)
+        places = jnp.where(is_taken, self.capacity + jnp.minimum(number, new.capacity - 1), order)
+        return whole.with_(buffers=buffers).gathered(places, self.length).with_(reserved=self.reserved)
+
     def with_last_at(self, place: Any, last: Any) -> Padded:
         """The last element, which is at this index, before that at ``place``."""
         order = jnp.arange(self.capacity)

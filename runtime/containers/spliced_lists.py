@@ -8,8 +8,10 @@ from typing import Any
 import jax
 
 from autograph.runtime.containers.extents import is_traced_key
+from autograph.runtime.containers.lengths import check, taken_by
 from autograph.runtime.containers.padded import Padded, as_padded
 from autograph.runtime.containers.searched_lists import SearchedList
+from autograph.runtime.tracing.language import LANGUAGE
 
 
 class SplicedList(SearchedList):
@@ -55,12 +57,40 @@ class SplicedList(SearchedList):
                     items[key] = value
                     self._hold(items)
                     return
+        if type(key.step) is int and key.step == 1:
+            key = slice(key.start, key.stop)
         if key.step is not None:
-            raise self._refused("Assigning to a slice with a step")
+            self._assign_every(key, value)
+            return
         if self.as_padded() is None:
             self.extend(value)
             return
         self._splice(key, value)
+
+    def _assign_every(self, key: slice, value: Any) -> None:
+        """Put other elements, as many, instead of those of a slice with a step."""
+        if isinstance(value, SplicedList):
+            value.share()
+        new = as_padded(value.contents() if isinstance(value, SplicedList) else tuple(value))
+        start, step, count = taken_by(key, self._held.length if self._is_padded() else list.__len__(self))
+        size = 0 if new is None else new.length
+
+        def other_size(size: Any, count: Any, step: Any) -> str:
+            if step == 1:  # Python's list would become longer or shorter
+                return f"a slice with a step of 1, known at run time only, takes {count} elements, not {size}"
+            return f"attempt to assign sequence of size {size} to extended slice of size {count}"
+
+        operators = LANGUAGE.operators
+        check(size == count, lambda: operators.exception(ValueError, operators.text(other_size, size, count, step)))
+        if new is None or self.as_padded() is None:
+            return
+        if not self._is_padded():
+            self.stack()
+        if new.kind.is_watched or self._held.kind.is_watched:
+            raise self._refused("Assigning lists, dicts or objects to a slice with a step")
+        self.moves += 1
+        self.padded = self._held.with_every(start, step, count, new)
+        self.note_size()
 
     def __delitem__(self, key: Any) -> None:
         self.note_read()

@@ -102,6 +102,7 @@ class Items(InTrace):
         value = value.resolve() if isinstance(value, PaddedArray) else value
         if has_contents(target):
             key = _plain(key)
+            value = self.lookups.checks.items_of(value) if type(key) is slice else value
         if has_span(key):
             array = self.slices.array_of(target, key)
             self.lookups.check_bounds(array, key)
