@@ -154,9 +154,9 @@ class DerivedGenerators:
             **{plain: functools.partial(each, self.taken) for plain, each in self._definitions().items()},
             builtins.zip: self._zipped_rows,
             itertools.chain: self._chained,
-            itertools.combinations: lambda rows, r: (
-                self.converted(forms.combined)(rows) if r == 2 and _has_open_length(rows) else None
-            ),
+            itertools.combinations: functools.partial(self._placed, forms.combined),
+            itertools.permutations: functools.partial(self._placed, forms.permuted),
+            itertools.zip_longest: self._zipped_to_the_longest,
             itertools.islice: self._islice_form,
             itertools.product: self._crossed,
             itertools.repeat: lambda value, times=None: self.converted(forms.repeated)(value, times),
@@ -232,13 +232,28 @@ class DerivedGenerators:
         is_given = iterables and not strict and all(map(self._is_rows, iterables))
         return self.converted(forms.side_by_side)(iterables) if is_given else None
 
+    def _zipped_to_the_longest(self, *iterables: Any, fillvalue: Any = None) -> Any:
+        is_given = all(map(self._is_rows, iterables))
+        return self.converted(forms.side_by_side_to_the_longest)(iterables, fillvalue) if is_given else None
+
     def _crossed(self, *iterables: Any, repeat: int = 1) -> Any:
-        is_given = len(iterables) * repeat == 2 and all(map(self._is_rows, iterables))
-        return (
-            self.converted(forms.crossed)(*iterables * repeat)
-            if is_given and any(map(_has_open_length, iterables))
-            else None
-        )
+        if not (all(map(self._is_rows, iterables)) and any(map(_has_open_length, iterables)) and repeat > 0):
+            return None
+        first, *rest = iterables * repeat
+        return self._extended(forms.crossed, self.converted(forms.one_each)(first), rest)
+
+    def _placed(self, form: Callable[..., Any], rows: Any, r: int | None = None) -> Any:
+        """Tuples of ``r`` rows, by a form that takes those of one less, which come with their places."""
+        if not (self._is_rows(rows) and _has_open_length(rows) and type(r) is int and r > 0):
+            return None
+        placed = self._extended(form, self.converted(forms.one_each_placed)(rows), [rows] * (r - 1))
+        return self.converted(forms.without_places)(self.generators.temporary(placed))
+
+    def _extended(self, form: Callable[..., Any], tuples: Any, by: Sequence[Any]) -> Any:
+        """Tuples with an item of each of these at the end, each time by a form."""
+        for rows in by:
+            tuples = self.converted(form)(self.generators.temporary(tuples), rows)
+        return tuples
 
     def _islice_form(self, iterable: Any, *bounds: Any) -> Any:
         given = self.taken(iterable)

@@ -131,16 +131,46 @@ def batched(iterable: Iterable[Any], n: int, strict: bool) -> Iterator[Any]:
         yield tuple(batch)
 
 
-def crossed(first: Any, second: Any) -> Iterator[Any]:
-    for a in first:
-        for b in second:
-            yield a, b
+def crossed(before: Iterable[Any], rows: Any) -> Iterator[Any]:
+    """The tuples ``before``, each with each row at its end."""
+    for items in before:
+        for row in rows:
+            yield (*items, row)
 
 
-def combined(rows: Any) -> Iterator[Any]:
-    for i in range(len(rows)):
-        for k in range(i + 1, len(rows)):
-            yield rows[i], rows[k]
+def one_each(rows: Any) -> Iterator[Any]:
+    for row in rows:
+        yield (row,)
+
+
+def one_each_placed(rows: Any) -> Iterator[Any]:
+    for k in range(len(rows)):
+        yield (rows[k],), (k,)
+
+
+def combined(before: Iterable[Any], rows: Any) -> Iterator[Any]:
+    """The tuples ``before``, which come with the places of their items, each with each row after its last."""
+    for items, places in before:
+        for k in range(places[-1] + 1, len(rows)):
+            yield (*items, rows[k]), (*places, k)
+
+
+def permuted(before: Iterable[Any], rows: Any) -> Iterator[Any]:
+    """The tuples ``before``, which come with the places of their items, each with each row that it lacks."""
+    for items, places in before:
+        for k in range(len(rows)):
+            if all([k != place for place in places]):
+                yield (*items, rows[k]), (*places, k)
+
+
+def without_places(placed: Iterable[Any]) -> Iterator[Any]:
+    for items, _ in placed:
+        yield items
+
+
+def side_by_side_to_the_longest(rows: tuple[Any, ...], fill: Any) -> Iterator[Any]:
+    for k in range(max([len(each) for each in rows])):
+        yield (*[each[k] if k < len(each) else fill for each in rows],)
 
 
 def chained(iterables: tuple[Any, ...]) -> Iterator[Any]:
