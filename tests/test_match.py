@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests.agreement import agrees_when_compiled
 
 
 @dataclasses.dataclass
@@ -167,3 +168,54 @@ def test_captures_that_only_some_paths_bind_in_an_unrolled_loop():
     compiled = ag.function(f)
     for n, m in ((1, 2), (0, 3), (-2, 5), (3, 1)):
         assert tuple(map(int, compiled(jnp.int32(n), jnp.int32(m)))) == f(n, m)
+
+
+class Vector:
+    __match_args__ = ("length",)
+
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+    @property
+    def length(self):
+        if self.x > 0:
+            return self.x + self.y
+        return self.y
+
+    @property
+    def quadrant(self):
+        if self.x > 0:
+            return 1
+        return 2
+
+    @property
+    def ratio(self):
+        if self.y == 0:
+            raise AttributeError("ratio")
+        return self.x / self.y
+
+
+def attribute_of_a_property(x, y):
+    match Vector(x, y):
+        case Vector(quadrant=1, length=n) if n > 3:
+            return n
+        case Vector(quadrant=2):
+            return -1.0
+        case Vector(n):
+            return 10 * n
+
+
+def attribute_that_a_property_may_lack(x, y):
+    vector = Vector(x, y)
+    match vector:
+        case Vector(ratio=r, quadrant=2):
+            return r, hasattr(vector, "ratio")
+        case Vector(ratio=r):
+            return 100 * r, hasattr(vector, "ratio")
+        case Vector(length=n):
+            return n, hasattr(vector, "ratio")
+
+
+@pytest.mark.parametrize("program", [attribute_of_a_property, attribute_that_a_property_may_lack])
+def test_properties_with_traced_conditions_in_class_patterns(program):
+    agrees_when_compiled(program, (1.0, 0.0), (2.0, 4.0), (-1.0, 2.0), (-1.0, 0.0))

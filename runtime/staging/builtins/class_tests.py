@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ from autograph.runtime.heap.unknown import check_known
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, code_of, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
+from autograph.runtime.staging.access.operations import class_attribute
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -30,12 +33,20 @@ class ClassTests(InTrace):
 
     Args:
       presence: of `Absences`.
+      has_computed: ``hasattr`` of an attribute that code of the user's computes.
     """
 
-    def __init__(self, backend: Backend, trace: Callable[[], Trace], presence: Callable[[Any], Any]) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        trace: Callable[[], Trace],
+        presence: Callable[[Any], Any],
+        has_computed: Callable[[Any, str], Any],
+    ) -> None:
         super().__init__(trace)
         self.backend = backend
         self.presence = presence
+        self.has_computed = has_computed
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         return {
@@ -47,6 +58,13 @@ class ClassTests(InTrace):
         }
 
     def _has(self, value: Any, name: str) -> Any:
+        computed = class_attribute(type(value), name)
+        if (
+            isinstance(computed, property)
+            and isinstance(computed.fget, types.FunctionType)
+            and not self.backend.is_eager()
+        ):
+            return self.has_computed(value, name)
         if not hasattr(value, name) or not LOCAL.has_perhaps:
             return hasattr(value, name)
         return self.presence(AttributePlace(value, name).get())
@@ -65,10 +83,16 @@ class ClassTests(InTrace):
         if not isinstance(kind, type):
             raise TypeError("called match pattern must be a class")
 
-        def fits(one: Any) -> bool:
-            return _is_instance(one, kind) and all(
-                name is None or hasattr(one, name) for name in _attributes(kind, names)
-            )
+        def fits(one: Any) -> Any:
+            if not _is_instance(one, kind):
+                return False
+            found: Any = True
+            for name in _attributes(kind, names):
+                has = name is None or self._has(one, name)
+                if has is False:
+                    return False
+                found = has if found is True else found if has is True else found & has
+            return found
 
         return self._asked(value, fits)
 
@@ -95,9 +119,9 @@ class ClassTests(InTrace):
     def positional(self, value: Any, kind: type, number: int) -> Any:
         """What the positional pattern of this number, in ``case kind(…)``, is matched against."""
         (name,) = _attributes(kind, [number])
-        return value if name is None else getattr(value, name)
+        return value if name is None else LANGUAGE.operators.get_attr(value, name)
 
-    def _asked(self, value: Any, ask: Callable[[Any], bool]) -> Any:
+    def _asked(self, value: Any, ask: Callable[[Any], Any]) -> Any:
         """What ``ask`` says of a value, a traced bool where only run time knows what that is."""
         if type(value) is OneOf:
             return each_purely(value, lambda one: self._asked(one, ask))

@@ -60,6 +60,10 @@ class LibraryFunctions:
         """``next(iterator, default)``, of an iterator that ``step`` advances."""
         return self._convert(_stepped)(step, iterator, default)
 
+    def has_attribute(self, value: Any, name: str) -> Any:
+        """``hasattr(value, name)`` of a property, which may raise."""
+        return self._convert(_has_attribute)(value, name)
+
     def items_from(self, items: Any, start: Any) -> Any:
         """``items[start:]``."""
         return self._convert(_items_from)(items, start)
@@ -131,6 +135,14 @@ def _stepped(step: Callable[[Any], Any], iterator: Any, default: Any) -> Any:
         return step(iterator)
     except StopIteration:
         return default
+
+
+def _has_attribute(value: Any, name: str) -> bool:
+    try:
+        getattr(value, name)
+    except AttributeError:
+        return False
+    return True
 
 
 def _advanced(iterator: SequenceIterator) -> Any:
