@@ -117,6 +117,25 @@ def in_a_branch_of_a_loop(xs, n):
     return total, numbers.left
 
 
+class Line:
+    def __init__(self, items, limit):
+        self.items, self.limit = items, limit
+
+    def __iter__(self):
+        return Until(self.items, self.limit)
+
+
+def of_an_iterable_that_makes_one(xs, n):
+    line, total = Line(xs, n), 0.0
+    for v in line:
+        if v < 0:
+            break
+        total += v
+    for v in line:
+        total = 2 * total + v
+    return total
+
+
 def of_numbers_that_are_known(xs, n):
     found = []
     for k in Countdown(3):
@@ -132,6 +151,7 @@ PROGRAMS = (
     started_again_by_each_loop,
     left_and_resumed,
     in_a_branch_of_a_loop,
+    of_an_iterable_that_makes_one,
     of_numbers_that_are_known,
 )
 

@@ -26,8 +26,8 @@ class Iteration(InTrace):
         super().__init__(trace)
         self.call = call
 
-    def items(self, iterable: Any, options: LoopOptions) -> Iterator[Any]:
-        """What a loop in Python runs over."""
+    def items(self, iterable: Any, made: Any, options: LoopOptions) -> Iterator[Any]:
+        """What a loop in Python runs over, of an iterable of which `made_of` has made this."""
         if options.unroll is True and isinstance(iterable, StagedRange):
             bounds = (iterable.start, iterable.stop, iterable.step)
             if any(self.backend.is_traced(bound) for bound in bounds) or options.has_traced_bound:
@@ -36,17 +36,18 @@ class Iteration(InTrace):
                     "traced.\n  Leave the "
                     "option out, or loop over a range of Python ints."
                 )
-        return _at_most(options.bound, self.iterator(iterable))
+        found = iter(made) if made is iterable and user_method(type(iterable), "__iter__") is None else made
+        return _at_most(options.bound, found if user_method(type(found), "__next__") is None else self._stepped(found))
 
-    def iterator(self, iterable: Any) -> Iterator[Any]:
-        """``iter(iterable)``, through the converted methods of a user's class."""
+    def made_of(self, iterable: Any) -> Any:
+        """What the converted method of a user's class makes of an iterable; that itself, if it has none."""
         method = user_method(type(iterable), "__iter__")
         if method is None:
-            return iter(iterable)
+            return iterable
         found = self.call(method)(iterable)
         if not hasattr(type(found), "__next__"):
             raise TypeError(f"iter() returned non-iterator of type '{type(found).__name__}'")
-        return found if user_method(type(found), "__next__") is None else self._stepped(found)
+        return found
 
     def _stepped(self, iterator: Any) -> Iterator[Any]:
         while True:

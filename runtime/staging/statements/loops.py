@@ -247,8 +247,12 @@ class Loops(InTrace):
             reason = refusal or reason
             if refusal is not None:
                 copies.sizes[loop.code] = refusal
+        made = self._iteration.made_of(iterable)
+        if self.generators.may_end_at_run_time(made) and loop.report is None:
+            if self.generators.take_loop(made, loop, python_only):
+                return
         with self.journal.copying(copies):
-            self._python_for(self._iteration.items(iterable, options), loop, reason)
+            self._python_for(self._iteration.items(iterable, made, options), loop, reason)
 
     def _as_one_loop(
         self, iterable: Any, loop: ForLoop, copies: Copies, python_only: str | None
