@@ -136,6 +136,10 @@ class Kind:
 
         return self.with_extents(extent)
 
+    def with_plain_tuples(self) -> Kind:
+        """The same, as comparisons see it: a named tuple is equal to the tuple of its items."""
+        return Kind(_with_plain_tuples(self.layout), self.statics)
+
     def depths(self) -> list[tuple[int, ...]]:
         """For each array leaf the room of the lists that it lies in, outer ones first."""
         return [rooms for rooms, static in zip(_rooms(self.layout, ()), self.statics, strict=True) if static is ARRAY]
@@ -153,6 +157,16 @@ def _placed(layout: Layout, where: Where, rows: dict[Where, Row]) -> Layout:
         return layout
     parts = [_placed(part, (*where, k), rows) for k, part in enumerate(layout.parts)]
     return rows[where].with_(parts=parts) if where in rows else layout.with_parts(parts)
+
+
+def _with_plain_tuples(layout: Layout) -> Layout:
+    if not layout.parts:
+        return layout
+    parts = tuple(map(_with_plain_tuples, layout.parts))
+    is_named = isinstance(layout, Tree) and isinstance(layout.kind, jax.tree_util.PyTreeDef)
+    if is_named and hasattr(layout.kind.node_data()[0], "_fields"):
+        return Tree(tuple, range(len(parts)), parts)
+    return layout.with_parts(parts)
 
 
 def _rooms(layout: Layout, around: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

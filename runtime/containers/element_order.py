@@ -19,6 +19,7 @@ from autograph.runtime.tracing.locations import user_location
 def equal_to(held: Padded, value: Any) -> Any:
     """For each place of a list, whether its element equals this value. What is beyond the length equals nothing."""
     kind, leaves = flatten_element(value, is_array_leaf)
+    held, kind = _comparable(held), kind.with_plain_tuples()
     try:
         whole = held.joined(kind, types_of(leaves))
     except DifferentKinds:
@@ -29,6 +30,7 @@ def equal_to(held: Padded, value: Any) -> Any:
 
 def are_equal(one: Padded, other: Padded) -> Any:
     """Whether two lists have equal elements, and as many."""
+    one, other = _comparable(one), _comparable(other)
     try:
         whole = one.joined(other.kind, other.types)
     except DifferentKinds:
@@ -44,6 +46,7 @@ def are_equal(one: Padded, other: Padded) -> Any:
 def equal_pairs(one: Padded, other: Padded) -> Any:
     """For each place of ``other``, in rows, and each of ``one``, whether their elements are equal. What is beyond a length equals none."""
     shape = (other.capacity, one.capacity)
+    one, other = _comparable(one), _comparable(other)
     try:
         whole = one.joined(other.kind, other.types)
     except DifferentKinds:
@@ -57,6 +60,7 @@ def equal_pairs(one: Padded, other: Padded) -> Any:
 
 def in_order(one: Padded, other: Padded) -> tuple[Any, Any]:
     """Whether a list comes before another, and whether they are equal."""
+    one, other = _comparable(one), _comparable(other)
     whole = one.joined(other.kind, other.types)
     other = other.as_elements_of(whole)
     capacity = max(whole.capacity, other.capacity, 1)
@@ -83,12 +87,17 @@ def order_of(held: Padded, reverse: Any) -> Any:
 
 def _compared(held: Padded) -> tuple[Any, Any]:
     """For each two elements, whether the first comes before the second, and whether they are equal."""
+    held = _comparable(held)
     leaves = held.kind.leaves(held.buffers)
     mine = [leaf[:, None] if hasattr(leaf, "ndim") else leaf for leaf in leaves]
     others = [leaf[None] if hasattr(leaf, "ndim") else leaf for leaf in leaves]
     found: tuple[Any, Any] = _ordered(held, held.kind.layout, iter(mine), iter(others), 2)
     shape = (held.capacity, held.capacity)
     return jnp.broadcast_to(found[0], shape), jnp.broadcast_to(found[1], shape)
+
+
+def _comparable(held: Padded) -> Padded:
+    return held.with_(kind=held.kind.with_plain_tuples())
 
 
 def _equal(layout: Layout, mine: Iterator[Any], others: Iterator[Any], lead: int) -> Any:

@@ -151,7 +151,7 @@ class Lookups(InTrace):
         if isinstance(target, range) and self.backend.is_traced(key):
             self.check_bounds(target, key)
             return to_be_staged(target)[key]
-        if type(key) is tuple and type(target) is dict and holds_traced(key):
+        if isinstance(key, tuple) and isinstance(target, dict) and holds_traced(key):
             return self._looked_up(target, key)
         if isinstance(target, list | tuple | deque | dict | str | bytes) and self.backend.is_traced(key):
             return self._looked_up(target, key)
@@ -333,8 +333,8 @@ class Lookups(InTrace):
 
 
 def _plain(key: Any) -> Any:
-    """A key as a user's method takes it: slices as Python has them."""
-    if isinstance(key, tuple):
+    """A key as a user's method takes it: slices, which stand in no tuple of another class, as Python has them."""
+    if type(key) is tuple:
         return tuple(map(_plain, key))
     return slice(key.start, key.stop, key.step) if isinstance(key, Span) else key
 
