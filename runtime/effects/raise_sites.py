@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import functools
 import re
+import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.effects.as_python import as_number, as_python, resolved_values
+from autograph.runtime.effects.snapshots import Snapshot
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.layouts.list_room import OutOfRoom, Room
 from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, is_one_of, sort_of_constant
-from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
 _TRACED = object()
@@ -37,7 +41,7 @@ class DeferredText:
         return cls(make.function, tuple(values))
 
     def __str__(self) -> str:
-        return self.make(*map(as_python, _resolved(self.values)))
+        return self.make(*map(as_python, resolved_values(self.values)))
 
 
 @jax.tree_util.register_pytree_node_class
@@ -107,50 +111,12 @@ def shows_tracer(text: Any) -> bool:
     return isinstance(text, str) and _TRACER.search(text) is not None
 
 
-def _has_resolved(value: Any) -> bool:
-    return hasattr(value, "resolve")
-
-
-def _resolved(values: Any) -> Any:
-    """Values with what they stand for in place of lists of traced length, constants chosen at run time …"""
-
-    def whole(part: Any) -> Any:
-        found = part.resolve() if _has_resolved(part) else part
-        return found if found is part else _resolved(found)
-
-    return jax.tree_util.tree_map(whole, values, is_leaf=_has_resolved)
-
-
-def as_python(value: Any) -> Any:
-    """A value as the text of a program shows it: an array without axes as it is, one in a container as Python's number."""
-    if has_contents(value):
-        held = value.padded
-        items = list.__iter__(value) if held is None else held.elements(int(held.length))
-        return [as_python((item,))[0] for item in items]
-    if isinstance(value, list | tuple | dict):
-        return jax.tree_util.tree_map(_item_as_python, value, is_leaf=has_contents)
-    return jax.tree_util.tree_map(as_number, value)
-
-
-def _item_as_python(value: Any) -> Any:
-    if has_contents(value):
-        return as_python(value)
-    return as_number(np.asarray(value) if isinstance(value, np.generic | jax.Array) else value)
-
-
 def arguments_of(kind: type[BaseException], values: Sequence[Any]) -> Any:
     """The arguments of an exception, of these values.
 
     The message is the `repr` of several arguments, and of a `KeyError`'s one. Numbers in them are Python's, as in the text of a container.
     """
     return as_python(values) if len(values) > 1 or issubclass(kind, KeyError) else values
-
-
-def as_number(value: Any) -> Any:
-    """An array of NumPy's without axes as Python's number of the same digits; anything else as it is."""
-    if not isinstance(value, np.ndarray) or value.ndim:
-        return value
-    return float(str(value)) if value.dtype.kind == "f" else value.item()
 
 
 class _Code:
@@ -200,13 +166,21 @@ def _with_numbers(text: TracedText) -> Any:
     return jax.tree_util.tree_map(numbered, text)
 
 
-def _draft(text: DeferredText | OneOf) -> Any:
+def _draft(text: DeferredText | OneOf | Snapshot) -> Any:
     if isinstance(text, OneOf):
         return candidates_of(text)[0]
+    if isinstance(text, Snapshot):
+        return text.made_of(text.values)
     try:
         return str(text)
     except Exception:  # a format that asks for the value
         return "…"
+
+
+def _as_argument(part: Any) -> Any:
+    if isinstance(part, Snapshot):
+        return part.made_of(part.values)
+    return TracedText(part.make, part.values) if type(part) is DeferredText else part
 
 
 def _has_text(value: Any) -> bool:
@@ -214,12 +188,14 @@ def _has_text(value: Any) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    return issubclass(type(value), DeferredText | OneOf)
+    return issubclass(type(value), DeferredText | OneOf | Snapshot)
 
 
 def _as_text(value: Any) -> Any:
     if is_one_of(value):
         return OneOf.resolve(value)
+    if isinstance(value, Snapshot):
+        return value.resolve()
     return str(value) if isinstance(value, DeferredText) else value
 
 
@@ -259,6 +235,26 @@ class Recipe:
     def make(self, content: Any) -> BaseException:
         first, second = resolved(content)
         return self.made_of((arguments_of(self.kind, first), second))
+
+    def standing(self, content: Any) -> BaseException:
+        """The exception that stands for it while tracing: of a class of the user's, by its converted `__init__`."""
+        first, second = drafted(content)
+        if not self.has_own_init:
+            return self.made_of((first, second))
+        error = self.kind.__new__(self.kind, *first)
+        self.initialize(error, content)
+        return error
+
+    @property
+    def has_own_init(self) -> bool:
+        """Whether the class's `__init__` is the user's."""
+        init = self.kind.__init__
+        return self.is_call and isinstance(init, types.FunctionType) and not is_library(init)
+
+    def initialize(self, error: BaseException, content: Any) -> None:
+        """Call that `__init__`, of arguments that may be traced."""
+        first, second = jax.tree_util.tree_map(_as_argument, content, is_leaf=_is_text)
+        LANGUAGE.operators.call(self.kind.__init__)(error, *first, **second)
 
     def made_of(self, content: Any) -> BaseException:
         """The exception, made of this content as it is."""
@@ -391,6 +387,14 @@ class Site:
         error.__suppress_context__ = self._hides_context
         return error
 
+    def defer_texts(self, error: BaseException, values: Sequence[Any]) -> None:
+        """Let the texts in an exception that stands for this one while tracing wait for these values."""
+        if any(map(_is_draft, error.args)):
+            error.args = tuple(
+                TracedText(functools.partial(_argument, self, k), tuple(values)) if _is_draft(arg) else arg
+                for k, arg in enumerate(error.args)
+            )
+
     def stand_ins(self, values: Sequence[Any]) -> list[tuple[BaseException, Remade]]:
         """The exception for what handles it while tracing, and those that it comes of, each with how it is made.
 
@@ -400,12 +404,8 @@ class Site:
             return [(self.made(()), Remade(self, ()))]
         pending = iter(values)
         leaves = [next(pending) if static is _TRACED else static for static in self._statics]
-        error = self._recipe.made_of(drafted(jax.tree_util.tree_unflatten(self._treedef, leaves)))
-        if any(map(_is_draft, error.args)):
-            error.args = tuple(
-                TracedText(functools.partial(_argument, self, k), tuple(values)) if _is_draft(arg) else arg
-                for k, arg in enumerate(error.args)
-            )
+        error = self._recipe.standing(jax.tree_util.tree_unflatten(self._treedef, leaves))
+        self.defer_texts(error, values)
         related = [
             None if site is None else site.stand_ins([next(pending) for _ in site.types]) for site in self._related
         ]

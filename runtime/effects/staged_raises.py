@@ -7,6 +7,7 @@ that raises the exception when the program raises it. See `effects.raising`.
 from __future__ import annotations
 
 import re
+import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -24,6 +25,7 @@ from autograph.runtime.containers.traced_lists import EmptyListError
 from autograph.runtime.effects.raise_sites import (
     DeferredText,
     Recipe,
+    Remade,
     Site,
     TracedText,
     drafted,
@@ -31,6 +33,7 @@ from autograph.runtime.effects.raise_sites import (
     shows_tracer,
 )
 from autograph.runtime.effects.raising import Scope, Tried, catching, current, leave, leaving_refused, remade
+from autograph.runtime.effects.snapshots import with_snapshots
 from autograph.runtime.errors import StagingError, TooLargeIntError, describe_location
 from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.in_trace import InTrace, Trace
@@ -125,7 +128,7 @@ class Raising(InTrace):
             given, named = resolved(content)
             return self._call(kind)(*given, **named)
         given, named = drafted(content)
-        read = jax.tree_util.tree_map(_traced_value, content)
+        read = _as_read(content)
         content = read if Site.values(read) else content
         try:
             error = kind(*given, **named)
@@ -165,7 +168,7 @@ class Raising(InTrace):
 
     def text(self, make: Callable[..., str], *values: Any) -> Any:
         """``make(*values)``: a text in an exception or a print; to be made at run time if values are traced."""
-        read = jax.tree_util.tree_map(_traced_value, values)
+        read = _as_read(values)
         if any(map(self.backend.is_traced, jax.tree_util.tree_leaves(read))):
             return DeferredText(make, read)
         return self.text_now(make, *jax.tree_util.tree_map(_known_value, values))
@@ -174,7 +177,7 @@ class Raising(InTrace):
         """``make(*values)``: one of several texts if a value is one of several constants, a `TracedText` of traced values."""
         chosen = next(filter(is_one_of, values), None)
         if chosen is None:
-            read = jax.tree_util.tree_map(_traced_value, values)
+            read = values if self.backend.is_eager() else _as_read(values)
             if any(map(self.backend.is_traced, jax.tree_util.tree_leaves(read))):
                 if self.journal.is_rolling:
                     raise NotRollable("it makes a text of what may be a Python number")
@@ -293,10 +296,7 @@ class Raising(InTrace):
             recipe.kind = _python_class(error)
         if not is_of_program and (said := of_arrays(error)) is not None:
             recipe = Recipe.of((AttributeError if isinstance(error, AttributeError) else TypeError)(said))
-        values = Site.values(recipe.content)
-        related = [remade(error.__cause__), remade(error.__context__)]
-        site = Site(recipe, error, user_position(error.__traceback__) or user_position_now(), related)
-        values += [value for each in related if each is not None for value in each.values]
+        site, values = self._site(recipe, error)
         error.__traceback__ = None  # its frames hold what the block has made
         text = "" if values or not str(error) else f"\n    {error}"
         if site.is_text_of_tracers:
@@ -310,6 +310,26 @@ class Raising(InTrace):
                 f"code cannot raise exceptions.{text}\n  Call the function through autograph.function."
             ) from None
         leave(1, [values], [site], 0 if isinstance(error, OutOfRoom) else tries)
+
+    def _site(self, recipe: Recipe, error: BaseException) -> tuple[Site, list[Any]]:
+        """Where an exception is raised, and the values that it carries."""
+        values = Site.values(recipe.content)
+        related = [remade(error.__cause__), remade(error.__context__)]
+        site = Site(recipe, error, user_position(error.__traceback__) or user_position_now(), related)
+        return site, [*values, *(value for each in related if each is not None for value in each.values)]
+
+    def handled(self, error: BaseException) -> BaseException:
+        """An exception that Python gives to a handler: the texts in it wait for the values that they are made of."""
+        if not (made := current().recipe) or made[0] is not error or not carries_values(error):
+            return error
+        current().recipe = None
+        recipe = made[1]
+        if recipe.has_own_init:
+            recipe.initialize(error, recipe.content)
+        site, values = self._site(recipe, error)
+        site.defer_texts(error, values)
+        current().handled.append((error, Remade(site, values)))
+        return error
 
     def end_block(self) -> None:
         """End the block that runs, or the call: all paths that are left raise."""
@@ -377,6 +397,8 @@ def is_outcome(error: BaseException) -> bool:
             return False
     elif is_of_jax(filename) or is_of_package(filename):
         return is_of_numbers(error)
+    if isinstance(type(error).__str__, types.FunctionType):  # no text of Python's
+        return True
     text = str(error)
     if isinstance(error, OverflowError) and too_large_for_arrays(text) is not None:
         return False
@@ -437,6 +459,18 @@ def _is_pythons(error: BaseException) -> bool:
     if type(error).__module__ != "builtins" or asks_for_value(error):
         return False
     return not is_of_jax(raised_in(error.__traceback__))
+
+
+def carries_values(error: BaseException) -> bool:
+    """Whether an exception is made of traced values."""
+    made = current().recipe
+    content = made[1].content if made is not None and made[0] is error else error.args
+    return bool(Site.values(content))
+
+
+def _as_read(values: Any) -> Any:
+    """What a text is made of, as it is now: a snapshot of an object whose class defines its text."""
+    return jax.tree_util.tree_map(_traced_value, with_snapshots(values))
 
 
 def _traced_value(leaf: Any) -> Any:
@@ -513,7 +547,7 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
             raise
         if isinstance(error, BothRaise):
             return None
-        if not (scope.has_raised or Site.values(error.args)) or not raising.can_raise_later():
+        if not (scope.has_raised or carries_values(error)) or not raising.can_raise_later():
             raise
         raising.raise_later(error, scope.tries)  # it is raised if none of those before it was
         return None

@@ -13,7 +13,8 @@ from typing import Any
 import jax
 
 from autograph.runtime import errors
-from autograph.runtime.effects.raise_sites import arguments_of, as_number, unheard
+from autograph.runtime.effects.as_python import as_number
+from autograph.runtime.effects.raise_sites import arguments_of, unheard
 from autograph.runtime.errors import SavedError, StagingError
 from autograph.runtime.saving.dtypes import dtype_of, name_of
 from autograph.runtime.saving.schema import Maybe, check, dtype, identifier, line, natural, node

@@ -166,7 +166,7 @@ class Lists(InTrace):
 
     def items_of(self, value: Any) -> Any:
         """What Python iterates by itself; a list, where it is an iterable of the program whose length is traced."""
-        value = as_items(self.checks.absences.listed(value))
+        value = as_items(self.checks.absences.listed(self.checks.generators.iterated(value)))
         is_staged = isinstance(value, StagedItems | StagedRange) or is_open_array(value)
         return self.call(list)(value) if is_staged or self.checks.generators.source_of(value) is not None else value
 

@@ -35,6 +35,7 @@ from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.callbacks import print as show
 from autograph.runtime.effects.raise_sites import DeferredText, TracedText, text_of_error
 from autograph.runtime.effects.raising import is_after_raise, remade
+from autograph.runtime.effects.snapshots import any_shown_by_class, snapshot_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.one_of import OneOf, each, each_purely, holds_objects
@@ -183,6 +184,8 @@ class Builtins(InTrace):
             return container.has(item)
         if (method := user_method(type(container), "__contains__")) is not None:
             return self._bool(self.call(method)(container, item))
+        if user_method(type(container), "__iter__") is not None:
+            return self.contains(item, self._list(container))
         return item in container
 
     def _range(self, *args: Any) -> Any:
@@ -313,7 +316,7 @@ class Builtins(InTrace):
     def _enumerate(self, iterable: Any, start: Any = 0) -> Any:
         if isinstance(iterable, Progress) and is_in_program():
             return iterable.over(self._enumerate(iterable.iterable, start))
-        iterable = self.absences.listed(iterable)
+        iterable = self._items(iterable)
         if not self.backend.is_eager() and (can_stage(iterable, self.backend) or self._is_sequence(iterable)):
             return self._indexed("enumerate", (iterable,), start)
         return self._iterated("enumerate", iter(enumerate(iterable, start)))
@@ -323,7 +326,7 @@ class Builtins(InTrace):
             shown = builtins.next(iterable for iterable in iterables if isinstance(iterable, Progress))
             inside = [each.iterable if isinstance(each, Progress) else each for each in iterables]
             return shown.over(self._zip(*inside, strict=strict))
-        iterables = tuple(map(self.absences.listed, iterables))
+        iterables = tuple(map(self._items, iterables))
         are_staged = builtins.all(can_stage(iterable, self.backend) for iterable in iterables)
         can_be = are_staged or (not strict and builtins.all(map(self._is_sequence, iterables)))
         if iterables and can_be and not self.backend.is_eager():
@@ -346,16 +349,17 @@ class Builtins(InTrace):
 
     def _map(self, function: Any, *iterables: Any) -> Any:
         """``map``; over a list of traced length, another one."""
+        iterables = tuple(map(self._items, iterables))
         if builtins.any(map(self.reductions.has_traced_length, iterables)):
             function = self.call(function)
             items = iterables[0] if len(iterables) == 1 else self._zip(*iterables)
             each = function if len(iterables) == 1 else lambda parts: function(*parts)
             return StagedItems((self.reductions.listed(items, each),), "map")
-        return self._iterated("map", map(self.call(function), *map(self.absences.listed, iterables)))
+        return self._iterated("map", map(self.call(function), *iterables))
 
     def _filter(self, function: Any, iterable: Any) -> Any:
         """``filter``; of traced elements, a list of traced length."""
-        function, iterable = self._bool if function is None else self.call(function), self.absences.listed(iterable)
+        function, iterable = self._bool if function is None else self.call(function), self._items(iterable)
         if can_stage(iterable, self.backend) or (
             isinstance(iterable, list | tuple) and builtins.any(map(self.backend.is_traced, iterable))
         ):
@@ -374,8 +378,13 @@ class Builtins(InTrace):
         self.for_stmt(iterable, loop_body, ())
         return StagedItems((kept,), "filter") if is_traced_list(kept) else self._iterated("filter", iter(kept))
 
+    def _items(self, iterable: Any) -> Any:
+        """What goes through an iterable: the iterator of an object of the user's, the list of what a dict by path holds."""
+        return self.absences.listed(self.generators.iterated(iterable))
+
     def _given(self, iterable: Any, key: Any = None) -> Any:
         """What a builtin consumes: an iterator that is consumed where the program does it, or the list that it runs over."""
+        iterable = self.generators.iterated(iterable)
         if isinstance(iterable, types.GeneratorType) and self.generators.source_of(iterable) is None:
             self.generators.check_advanced(iterable, is_kept=False)
         if isinstance(iterable, SequenceIterator) and iterable.is_open:
@@ -591,9 +600,9 @@ class Builtins(InTrace):
             (value,) = args
             if (made := remade(value)) is not None:
                 return text_of_error(value, made, show)
-            if (method := user_method(type(value), name)) is not None:
+            if snapshot_of(value) is None and (method := user_method(type(value), name)) is not None:
                 return self.call(method)(value)
-            return self.raising.text_now(show, value) if holds_traced(value) else show(value)
+            return self.raising.text_now(show, value)
 
         return shown
 
@@ -609,11 +618,13 @@ class Builtins(InTrace):
         return (count + is_up) * unit
 
     def _format(self, value: Any, form: str = "") -> Any:
-        return self.raising.text_now(format, value, form) if holds_traced(value) else format(value, form)
+        return self.raising.text_now(format, value, form)
 
     def _is_shown_whole(self, arg: Any) -> bool:
-        """Whether this is a list, tuple or dict with traced values in it, which print as Python's numbers there."""
-        return is_traced_list(arg) or (type(arg) in (list, tuple, dict) and holds_traced(arg))
+        """Whether this is an object, or a list, tuple or dict, with traced values in it, which print as Python's numbers there."""
+        if is_traced_list(arg) or any_shown_by_class(arg):
+            return True
+        return isinstance(arg, list | tuple | dict) and holds_traced(arg)
 
     def _is_traced_or_text(self, arg: Any) -> bool:
         if isinstance(arg, BaseException):

@@ -151,7 +151,7 @@ class Reductions:
         python_only: str | None = None,
     ) -> Any:
         """A generator expression: one of Python's outside of transforms."""
-        items = self.in_list(items)
+        items = self.in_list(self.generators.iterated(items))
         found = Generator(element, items, condition, unpack, is_nested, python_only, self)
         return iter(found) if self.backend.is_eager() else found
 
@@ -168,7 +168,7 @@ class Reductions:
     ) -> list[Any]:
         """A list comprehension: a loop that appends, if it has conditions, is over a long range or a generator, or if its length
         is known only at run time. ``is_conditional``: a clause after the first has conditions."""
-        items = self.in_list(items)
+        items = self.in_list(self.generators.iterated(items))
         found = Generator(element, items, condition, unpack, is_nested, python_only, self)
         if self.backend.is_eager():
             return list(found)

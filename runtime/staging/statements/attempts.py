@@ -377,6 +377,7 @@ class _Statement:
     def _handled_by_python(self, error: BaseException, handlers: Sequence[Handler]) -> Any:
         for handler in handlers:
             if handler.takes(type(error)):
+                error = self.operators._raising.handled(error)
                 try:
                     raise error
                 except BaseException:

@@ -17,7 +17,7 @@ from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.code.library_table import is_library
-from autograph.runtime.containers.iterators import EndlessIterator, Iterated, used_elsewhere
+from autograph.runtime.containers.iterators import SERIALS, EndlessIterator, Iterated, SequenceIterator, used_elsewhere
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.loop_bodies import LoopBody
@@ -116,6 +116,21 @@ class Generators(InTrace):
         if source is not None:
             source.is_temporary = True
         return iterable
+
+    def iterated(self, iterable: Any) -> Any:
+        """What a loop over an object of the user's goes over: the iterator that its `__iter__` returns, or the sequence that this
+        has made it of. Anything else as it is."""
+        method = user_method(type(iterable), "__iter__")
+        if method is None or self.backend.is_eager() or inspect.isgeneratorfunction(method):
+            return iterable
+        if hasattr(type(iterable), "__next__"):
+            return iterable
+        before = next(SERIALS)
+        found = self.call(method)(iterable)
+        if not isinstance(found, Iterator):
+            return iterable  # which Python refuses, or goes over by itself
+        is_new = isinstance(found, SequenceIterator) and found.serial > before
+        return found.parts[0] if is_new and found.kind == "iter" and found.is_fresh else found
 
     def source_of(self, iterable: Any, manages: bool = False) -> Source | None:
         """What to run in place of a loop over this, or of a context manager that it ``manages``; None where Python is to run it."""

@@ -191,6 +191,8 @@ class Loops(InTrace):
         after the loop, which may have left it.
         """
         bar = None
+        if (iterator := self.generators.iterated(iterable)) is not iterable:
+            iterable, is_kept = iterator, False
         if isinstance(iterable, Progress):
             bar = staged_progress(self._checks, iterable)
             iterable = iterable.iterable if is_in_program() else iter(iterable)

@@ -1,0 +1,51 @@
+"""`as_python`: values as the text of a program shows them, once they are known."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+import jax
+import numpy as np
+
+from autograph.runtime.layouts.statement_variables import has_contents
+
+
+def _has_resolve(value: Any) -> bool:
+    return hasattr(value, "resolve")
+
+
+def resolved_values(values: Any) -> Any:
+    """Values with what they stand for in place of lists of traced length, constants chosen at run time …"""
+
+    def whole(part: Any) -> Any:
+        found = part.resolve() if _has_resolve(part) else part
+        return found if found is part else resolved_values(found)
+
+    return jax.tree_util.tree_map(whole, values, is_leaf=_has_resolve)
+
+
+def as_python(value: Any) -> Any:
+    """A value as the text of a program shows it: an array without axes as it is, one in a container as Python's number."""
+    if has_contents(value):
+        held = value.padded
+        items = list.__iter__(value) if held is None else held.elements(int(held.length))
+        return [as_python((item,))[0] for item in items]
+    if isinstance(value, list | tuple | dict):
+        return jax.tree_util.tree_map(_item_as_python, value, is_leaf=has_contents)
+    if isinstance(value, collections.deque):
+        return collections.deque(map(_item_as_python, value), value.maxlen)
+    return jax.tree_util.tree_map(as_number, value)
+
+
+def _item_as_python(value: Any) -> Any:
+    if has_contents(value) or isinstance(value, collections.deque):
+        return as_python(value)
+    return as_number(np.asarray(value) if isinstance(value, np.generic | jax.Array) else value)
+
+
+def as_number(value: Any) -> Any:
+    """An array of NumPy's without axes as Python's number of the same digits; anything else as it is."""
+    if not isinstance(value, np.ndarray) or value.ndim:
+        return value
+    return float(str(value)) if value.dtype.kind == "f" else value.item()

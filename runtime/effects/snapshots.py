@@ -1,0 +1,126 @@
+"""`Snapshot`: an object whose class says how it is shown, as its attributes are where a text of it is made.
+
+The text is made when their values are known: then the object is made again of them, and Python calls its `__str__`,
+`__repr__` or `__format__`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from autograph.runtime.effects.as_python import as_python, resolved_values
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.statement_variables import has_contents
+
+_SHOWN_BY = ("__str__", "__repr__", "__format__")
+
+
+def is_shown_by_class(value: Any) -> bool:
+    """Whether this is an object of the user's whose class defines its text; of a dataclass, say."""
+    kind = type(value)
+    return is_plain_object(value) and any(getattr(kind, name) is not getattr(object, name) for name in _SHOWN_BY)
+
+
+def any_shown_by_class(value: Any) -> bool:
+    """Whether this is such an object, or a list, tuple or dict with one in it."""
+    if isinstance(value, list | tuple):
+        return any(map(any_shown_by_class, value)) if not has_contents(value) or value.padded is None else False
+    if isinstance(value, dict):
+        return any(map(any_shown_by_class, value.values()))
+    return is_shown_by_class(value)
+
+
+def with_snapshots(value: Any) -> Any:
+    """A value with snapshots in the places of the objects in it whose class defines their text, if there are no Variables in them."""
+    return jax.tree_util.tree_map(
+        lambda part: snapshot_of(part) or part if is_shown_by_class(part) else part, value, is_leaf=is_shown_by_class
+    )
+
+
+def snapshot_of(value: Any) -> Snapshot | None:
+    """A snapshot of an object of the user's; None of one with Variables, which its methods may ask for more than values."""
+    made = Snapshot.of(value) if is_shown_by_class(value) else None
+    if made is None or any(hasattr(type(leaf), "__autograph_value__") for leaf in jax.tree_util.tree_leaves(made)):
+        return None
+    return made
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """In the place of an object in an attribute: its number."""
+
+    number: int
+
+
+@jax.tree_util.register_pytree_node_class
+class Snapshot:
+    """An object and those that it refers to.
+
+    Attributes:
+      kinds: the class of each, and the names of its attributes; the object itself is the first.
+      values: the values of these attributes, with `_Reference`s in the places of objects.
+    """
+
+    def __init__(self, kinds: Sequence[tuple[type, tuple[str, ...]]], values: Sequence[Any]) -> None:
+        self.kinds = tuple(kinds)
+        self.values = tuple(values)
+
+    @classmethod
+    def of(cls, value: Any) -> Snapshot:
+        """Of an object of the user's."""
+        objects = [value]
+        numbers = {id(value): 0}
+
+        def referred(part: Any) -> Any:
+            if not is_plain_object(part):
+                return part
+            if id(part) not in numbers:
+                numbers[id(part)] = len(objects)
+                objects.append(part)
+            return _Reference(numbers[id(part)])
+
+        kinds: list[tuple[type, tuple[str, ...]]] = []
+        values = []
+        for each in objects:  # which grow
+            attributes = attributes_of(each)
+            kinds.append((type(each), tuple(attributes)))
+            values.append(_mapped(referred, tuple(attributes.values())))
+        return cls(kinds, values)
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        return self.values, self.kinds
+
+    @classmethod
+    def tree_unflatten(cls, kinds: Any, values: Any) -> Snapshot:
+        return cls(kinds, values)
+
+    def resolve(self) -> Any:
+        """The object, of these values; itself where they are not known."""
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(self.values)):
+            return self
+        return self.made_of(as_python(resolved_values(self.values)))
+
+    def made_of(self, values: Sequence[Any]) -> Any:
+        """The object, of these values."""
+        made: list[Any] = [object.__new__(kind) for kind, _ in self.kinds]
+
+        def object_of(part: Any) -> Any:
+            return made[part.number] if isinstance(part, _Reference) else part
+
+        for each, (_, names), held in zip(made, self.kinds, _mapped(object_of, tuple(values)), strict=True):
+            for name, value in zip(names, held, strict=True):
+                object.__setattr__(each, name, value)
+        return made[0]
+
+    def _refused(self, *_: Any) -> Any:
+        raise TypeError("the object is not known yet")
+
+    __str__ = __repr__ = __format__ = _refused
+
+
+def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    return jax.tree_util.tree_map(function, value, is_leaf=is_plain_object)
