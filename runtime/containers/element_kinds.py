@@ -163,9 +163,9 @@ def _with_plain_tuples(layout: Layout) -> Layout:
     if not layout.parts:
         return layout
     parts = tuple(map(_with_plain_tuples, layout.parts))
-    is_named = isinstance(layout, Tree) and isinstance(layout.kind, jax.tree_util.PyTreeDef)
-    if is_named and hasattr(layout.kind.node_data()[0], "_fields"):
-        return Tree(tuple, range(len(parts)), parts)
+    if isinstance(layout, Tree) and isinstance(layout.kind, jax.tree_util.PyTreeDef):
+        if hasattr(layout.kind.node_data()[0], "_fields"):
+            return Tree(tuple, range(len(parts)), parts)
     return layout.with_parts(parts)
 
 

@@ -27,8 +27,10 @@ def is_shown_by_class(value: Any) -> bool:
 
 def any_shown_by_class(value: Any) -> bool:
     """Whether this is such an object, or a list, tuple or dict with one in it."""
+    if has_contents(value) and value.padded is not None:
+        return False
     if isinstance(value, list | tuple):
-        return any(map(any_shown_by_class, value)) if not has_contents(value) or value.padded is None else False
+        return any(map(any_shown_by_class, value))
     if isinstance(value, dict):
         return any(map(any_shown_by_class, value.values()))
     return is_shown_by_class(value)

@@ -127,10 +127,9 @@ class Generators(InTrace):
             return iterable
         before = next(SERIALS)
         found = self.call(method)(iterable)
-        if not isinstance(found, Iterator):
-            return iterable  # which Python refuses, or goes over by itself
-        is_new = isinstance(found, SequenceIterator) and found.serial > before
-        return found.parts[0] if is_new and found.kind == "iter" and found.is_fresh else found
+        if isinstance(found, SequenceIterator) and found.kind == "iter" and found.serial > before and found.is_fresh:
+            return found.parts[0]
+        return found if isinstance(found, Iterator) else iterable  # which Python refuses, or goes over by itself
 
     def source_of(self, iterable: Any, manages: bool = False) -> Source | None:
         """What to run in place of a loop over this, or of a context manager that it ``manages``; None where Python is to run it."""
