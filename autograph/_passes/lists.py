@@ -12,7 +12,19 @@ from autograph._analysis.grown_parameters import GROWING_FUNCTIONS, GROWING_METH
 from autograph._passes.nodes import Context, Rewriter, dict_display, placed
 
 _DISPLAYS = (gast.List, gast.Tuple, gast.Dict)
-_ADDING = frozenset({"append", "appendleft", "insert"})
+_ADDING = frozenset({"append", "appendleft", "insert", "setdefault"})
+_PURE = (
+    gast.Name,
+    gast.Constant,
+    gast.List,
+    gast.Dict,
+    gast.Tuple,
+    gast.BinOp,
+    gast.UnaryOp,
+    gast.expr_context,
+    gast.operator,
+    gast.unaryop,
+)
 _METHODS = GROWING_METHODS | {"index", "count"}  # growing, or searching, which a traced element needs an array for
 
 
@@ -27,7 +39,8 @@ class LowerLists(Rewriter):
 
     So are displays given to a parameter of such a name (``Stack(items=[1])``) or to such a function, and those in a
     display whose items' methods are called (``rows[0].append``) or whose items' items are written (``rows[i][j] = v``),
-    the items of a comprehension among them, or that become items: ``rows.append([1])``.
+    the items of a comprehension among them, or that become items: ``rows.append([1])``, ``rows[i] = [1]``,
+    ``groups.setdefault(key, [1])``, ``defaultdict(lambda: [1])``.
 
     Displays whose length only run time may know become operator calls:
 
@@ -36,6 +49,10 @@ class LowerLists(Rewriter):
         {v: w}           →   ag__.dict_of((v, w))
         [0] * n          →   ag__.repeated([0], n)
         x, *rest = xs    →   x, rest = ag__.unpacked(xs, 1, 0)
+
+    and so does a display that a dict may come to hold, which nothing else does:
+
+        d.setdefault(k, [v])  →   ag__.setdefault(d, k, lambda: ag__.new_list([v]))
 
     Attributes: growing (names and attributes whose lists may come to grow), tables (those whose items are written), holders
     (those whose items' growing methods are called), nested (those whose items' items are written), given (by call, the arguments of
@@ -169,6 +186,9 @@ class LowerLists(Rewriter):
         if not self.context.is_plain_call(node.func):
             if isinstance(node.func, gast.Attribute) and node.func.attr in _ADDING:
                 node.args = list(map(self._added, node.args))
+            if _name(node.func) == "defaultdict" and node.args and isinstance(node.args[0], gast.Lambda):
+                node.args[0].body = self._added(node.args[0].body)
+            is_default = _is_default(node)
             given = self.given.get(node, ())
             node.args = [self._held(each) if each in given else each for each in node.args]
             for keyword in node.keywords:
@@ -177,10 +197,16 @@ class LowerLists(Rewriter):
             for keyword in node.keywords:
                 if keyword.arg in self.growing and isinstance(keyword.value, gast.List):
                     keyword.value = self._new(keyword.value)
-            return node
+            return self._by_default(node) if is_default else node
         node.args = [a if isinstance(a, gast.List) and not a.elts else self.visit(a) for a in node.args]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
         return node
+
+    def _by_default(self, node: gast.AST) -> gast.AST:
+        """``d.setdefault(key, made)``, with what makes the value."""
+        key, made = node.args
+        make = gast.Lambda(gast.arguments([], [], None, [], [], None, []), made)
+        return placed(self.context.call("setdefault", node.func.value, key, make), node)
 
     def visit_ClassDef(self, node: gast.AST) -> gast.AST:
         """What a class body binds is the class's for good: only its methods are rewritten."""
@@ -217,7 +243,8 @@ class LowerLists(Rewriter):
         if isinstance(target, gast.Attribute) and self._makes_list(value):
             return True
         is_table = name in self.tables and not isinstance(value, _DISPLAYS)
-        return (name in self.growing or is_table) and self._makes_list(value)
+        is_item = _name_of_holder(target) in self.holders
+        return (name in self.growing or is_table or is_item) and self._makes_list(value)
 
     def _makes_list(self, node: gast.AST) -> bool:
         if isinstance(node, gast.Call):
@@ -233,6 +260,17 @@ class LowerLists(Rewriter):
 
     def _new(self, node: gast.AST) -> gast.AST:
         return placed(self.context.call("new_list", node), node)
+
+
+def _is_default(node: gast.AST) -> bool:
+    """Whether this is ``d.setdefault(key, [...])`` of a display, which nothing can tell when it is made."""
+    if not isinstance(node.func, gast.Attribute) or node.func.attr != "setdefault" or node.keywords:
+        return False
+    return (
+        len(node.args) == 2
+        and isinstance(node.args[1], gast.List | gast.Dict)
+        and all(isinstance(part, _PURE) for part in walk(node.args[1]))
+    )
 
 
 def _is_constant_set(node: gast.AST) -> bool:

@@ -48,6 +48,7 @@ _LEAVES = (jax.core.Tracer, jax.Array, np.ndarray, np.generic, str, bytes, int, 
 _OF_VALUES = (Tree, Object, Maybe, Either, Constants, Alternatives)
 
 Known = Callable[[Any, Any], "tuple[Layout, Sequence[Any]] | None"]
+Keeps = Callable[[Any], bool] | bool
 
 
 def is_leaf(value: Any) -> bool:
@@ -57,7 +58,7 @@ def is_leaf(value: Any) -> bool:
 
 def describe(
     value: Any,
-    keeps_containers: bool = False,
+    keeps_containers: Keeps = False,
     is_contents: bool = False,
     opens: Callable[[Any], bool] | bool = True,
     known: Known | None = None,
@@ -68,7 +69,7 @@ def describe(
 
     Args:
       value: any pytree.
-      keeps_containers: let lists and dicts inside be leaves: other names may hold them.
+      keeps_containers: let lists and dicts inside be leaves, or those for which it holds: other names may hold them.
       is_contents: the value is what a list that may have a traced length holds.
       opens: take instances of the user's classes apart into their attributes, or those for which it holds; else they are leaves.
       known: what an attribute of an object (by its name), or a list or dict (None), holds other than it seems to; None for all
@@ -107,7 +108,7 @@ class _Description:
         self.leaves.append(value)
         return LEAF
 
-    def part(self, value: Any, keeps: bool, keeps_inside: bool | None = None) -> Layout:
+    def part(self, value: Any, keeps: Keeps, keeps_inside: Keeps | None = None) -> Layout:
         """The layout of a part.
 
         Args:
@@ -120,11 +121,11 @@ class _Description:
             return Alternatives(objects, self.leaf(code_of(value)))
         if type(value) is OneOf:
             return Constants(candidates_of(value), self.leaf(code_of(value)))
-        if is_leaf(value) or (keeps and isinstance(value, list | dict)):
+        if is_leaf(value) or (keeps and isinstance(value, list | dict) and (keeps is True or keeps(value))):
             return self.leaf(value)
         return self._node(value, keeps if keeps_inside is None else keeps_inside) or self.leaf(value)
 
-    def _node(self, value: Any, keeps: bool) -> Layout | None:
+    def _node(self, value: Any, keeps: Keeps) -> Layout | None:
         if self._opened_list is not None and isinstance(value, list):
             value = self._opened_list(value)
             if type(value) is tuple:
@@ -179,7 +180,7 @@ class _Description:
         finally:
             self.leaves = outer
 
-    def registered(self, value: Any, keeps: bool, is_padded: bool = False) -> Layout | None:
+    def registered(self, value: Any, keeps: Keeps, is_padded: bool = False) -> Layout | None:
         """The layout of a node that JAX knows; None if it does not."""
         if is_state(value):
             return None
@@ -250,7 +251,7 @@ def _is_padded(value: Any, child: Any) -> bool:
 
 
 def describe_variable(
-    value: Any, defined: Any, keeps_containers: bool = False, is_contents: bool = False, known: Known | None = None
+    value: Any, defined: Any, keeps_containers: Keeps = False, is_contents: bool = False, known: Known | None = None
 ) -> tuple[Maybe, list[Any]]:
     """The layout and leaves of a variable that is bound where ``defined``, its tag. The other arguments are `describe`'s."""
     layout, leaves = describe(value, keeps_containers, is_contents, known=known)

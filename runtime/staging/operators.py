@@ -350,6 +350,7 @@ class Operators(InTrace):
     without_absences = _operator(absences, Absences.without_absences)
     check_set = _operator(absences, Absences.check_set)
     items_in = _operator(absences, Absences.items_in)
+    setdefault = _operator(absences, Absences.setdefault_new)
 
     @lazy
     def writes(self) -> ReportedWrites:

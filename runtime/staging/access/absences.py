@@ -14,7 +14,10 @@ from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.heap.places import ContentsPlace, contents
+from autograph.runtime.layouts.dict_kinds import dict_kind
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.one_of import OneOf, each
 from autograph.runtime.layouts.optional import is_known
 from autograph.runtime.layouts.perhaps import Perhaps, has_perhaps, is_perhaps, perhaps, read, read_key
 from autograph.runtime.tracing.locations import user_location
@@ -142,13 +145,17 @@ class Absences(InTrace):
         return found
 
     def check_order(self, owner: Mapping[Any, Any]) -> None:
-        """Refuse to read the order of a dict's keys where only run time knows it.
+        """Refuse to read the order of a dict's keys where only run time knows it. A dict of lists becomes one with traced keys.
 
         Raises:
           StagingError: it names the keys.
         """
         moved = [key for key, value in owner.items() if is_perhaps(value) and value.absence.is_moved]
         if moved and len(owner) > 1:
+            births = LOCAL.births
+            held = [value.held if is_perhaps(value) else value for value in owner.values()]
+            if births is not None and births.knows(owner) and all(isinstance(value, list) for value in held):
+                self.end_trace(owner, "The order of a dict's keys is read, in which paths of a traced condition differ")
             raise StagingError(
                 f"{user_location()}\n  The order of a dict's keys is read here, and paths of a traced condition differ in where "
                 f"{', '.join(map(repr, moved))} comes among {list(owner)}.\n  Set the keys in one order on all paths, or read them by name."
@@ -252,21 +259,28 @@ class Absences(InTrace):
         if present is False:
             return self.missing(owner, key)
         if makes_missing(owner):
-            self._set_where_absent(owner, present, lambda: self.missing(owner, key))
+            self._set_where_absent(owner, key, present, lambda: self._made_by_factory(owner))
             return read_key(owner[key], key)
         return self.if_exp(present, lambda: found.held, lambda: self.missing(owner, key))
 
     def missing(self, owner: dict[Any, Any], key: Any) -> Any:
         """What the class of a dict without this key, which has a ``__missing__``, has for it."""
         if makes_missing(owner):
-            value = self.call(owner.default_factory)()
-            # In iterations it is to be one value with the list of an earlier one, as only Python's own lists are.
-            is_program = owner.default_factory is list and not self.journal.repeats
-            self.set_item(owner, key, self.new_list(value) if is_program else value)
+            self.set_item(owner, key, self._made_by_factory(owner)[0])
             return owner[key]
         kind: Any = type(owner)
         missing = kind.__missing__
         return (missing if is_library(missing) else self.call(missing))(owner, key)
+
+    def _made_by_factory(self, owner: defaultdict[Any, Any]) -> tuple[Any, bool]:
+        """What the factory of a dict makes, and whether nothing else can hold that."""
+        region = self.journal.block
+        written = 0 if region is None else len(region.before)
+        value = self.call(owner.default_factory)()
+        if owner.default_factory is list:
+            # In iterations it is to be one value with the list of an earlier one, as only Python's own lists are.
+            return (value if self.journal.repeats else self.new_list(value)), True
+        return value, region is not None and region.made_by(value) and len(region.before) == written
 
     def pop(self, owner: dict[Any, Any], key: Any, *default: Any) -> Any:
         """``owner.pop(key, default)``."""
@@ -284,22 +298,52 @@ class Absences(InTrace):
 
     def setdefault(self, owner: dict[Any, Any], key: Any, default: Any = None) -> Any:
         """``owner.setdefault(key, default)``."""
+        return self._setdefault(owner, key, lambda: (default, False))
+
+    def setdefault_new(self, owner: Any, key: Any, make: Callable[[], Any]) -> Any:
+        """``owner.setdefault(key, make())``, of a list or dict that is written out there: nothing else holds it."""
+        if type(key) is OneOf and isinstance(owner, dict):
+            return each(key, lambda one: self.setdefault_new(owner, one, make))
+        if dict_kind(owner) is not None and _is_hashable(key) and is_perhaps(owner.get(key)):
+            return self._setdefault(owner, key, lambda: (make(), True))
+        return self.call(owner.setdefault)(key, make())
+
+    def _setdefault(self, owner: dict[Any, Any], key: Any, make: Callable[[], tuple[Any, bool]]) -> Any:
         present = self.presence(owner[key])
         if present is True:
             return owner[key].held
-        self._set_where_absent(owner, present, lambda: self.set_item(owner, key, default))
+        self._set_where_absent(owner, key, present, make)
         return read_key(owner[key], key)
 
-    def _set_where_absent(self, owner: dict[Any, Any], present: Any, set_key: Callable[[], Any]) -> None:
-        """Set a key on the paths on which a dict has it not.
+    def _set_where_absent(
+        self, owner: dict[Any, Any], key: Any, present: Any, make: Callable[[], tuple[Any, bool]]
+    ) -> None:
+        """Set a key on the paths on which a dict has it not to what ``make`` returns, with whether nothing else holds that.
 
-        Two lists of which neither could be the other are values of one key only in a dict with traced keys, so the dict becomes one.
+        What the dict would hold there is nothing on these paths, so it becomes that, where it can. Else two lists of which neither
+        could be the other are values of one key only in a dict with traced keys, so the dict becomes one.
         """
+        held = owner[key].held
+        became: list[Any] = []
+
+        def set_key() -> None:
+            value, is_new = make()
+            if is_new and isinstance(held, list | dict) and type(held) is type(value):
+                self.journal.touch(ContentsPlace(held))
+                ContentsPlace(held).set(contents(value))
+                self.identities.note_contents(held)
+                became.append(held)
+            else:
+                self.set_item(owner, key, value)
+
         try:
-            self.if_stmt(present, _nowhere, lambda: _nothing(set_key()), ())
+            self.if_stmt(present, _nowhere, set_key, ())
         except StagingError:
             self.end_trace(owner, "A key that only some paths have set gets a value where it is absent")
             raise
+        if became:
+            self.journal.touch_contents(owner)
+            dict.__setitem__(owner, key, self.store(owner, key, held))
 
     def update(self, owner: dict[Any, Any], other: Mapping[Any, Any]) -> None:
         """Set the keys of a dict that may lack some of them."""

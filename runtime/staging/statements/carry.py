@@ -104,6 +104,12 @@ class Carry:
         fresh = self.start(carried.variable)
         carried.layout, carried.start, carried.types = fresh.layout, fresh.start, fresh.types
 
+    def replace(self, carried: Carried, variable: Variable) -> None:
+        """Carry another variable instead of this one."""
+        self.variables[:] = [variable if each is carried.variable else each for each in self.variables]
+        self.snapshot.add(variable)
+        self.carried[:] = [self.start(variable) if each is carried else each for each in self.carried]
+
     def described(self, variable: Variable, value: Any) -> tuple[Layout, list[Any]]:
         """The layout and leaves of a variable's value, its objects unpacked if that was found necessary."""
         is_list = isinstance(variable, ContentsPlace) and holds_list(variable, value)

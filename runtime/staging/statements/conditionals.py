@@ -308,7 +308,7 @@ class Conditionals(InTrace):
             joined.add(place.name, sides[0], sides[1], parts.list_of(place, k))
         for place in written.values():
             places.append(place)
-            joined.add_written(place, *(end.side_of_place(place) for end in ends))
+            joined.add_written(place, ends)
         leaves = joined.emit(predicate, ends)
         record_branch([(place.name, joined.types_of(k)) for k, place in enumerate(places)])
         for k, place in enumerate(places):
@@ -448,8 +448,9 @@ class Conditionals(InTrace):
         """Note what a block returns, and leaves in each variable and in each place that it has written. Returns the leaves of all."""
         flat: list[Any] = []
 
-        def add(value: Any, place: Any = None) -> tuple[Maybe, slice]:
-            layout, leaves = side_of(value, value is UNBOUND or self.marks.defined(value), place)
+        def add(value: Any, place: Any = None, before: Any = UNBOUND) -> tuple[Maybe, slice]:
+            defined = value is UNBOUND or self.marks.defined(value)
+            layout, leaves = side_of(value, defined, place, before=before)
             flat.extend(leaves)
             return layout, slice(len(flat) - len(leaves), len(flat))
 
@@ -469,7 +470,7 @@ class Conditionals(InTrace):
                 unchanged.extend(flatten(old, isinstance(place, ContentsPlace))[0])
             stack_new_elements(place, old)
             value = end.of_any_length(key, place.get())
-            end.written[key] = (place, *add(value, place))
+            end.written[key] = (place, *add(value, place, old))
             if value is not UNBOUND:
                 end.parts[key] = EndParts(value, self.identities)
         return flat

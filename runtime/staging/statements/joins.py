@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import jax
 
 from autograph.backends.base import MISSING, Backend, LeafType, Traced
 from autograph.runtime.containers.padded import Padded, as_seen, chosen, emptied
@@ -18,7 +20,15 @@ from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place
 from autograph.runtime.heap.places import holds_list
 from autograph.runtime.heap.unknown import Reason
-from autograph.runtime.layouts.describe import Known, describe_variable, typed, unbound, unflatten
+from autograph.runtime.layouts.describe import (
+    Known,
+    describe,
+    describe_variable,
+    typed,
+    unbound,
+    unflatten,
+    with_leaves,
+)
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import (
     ABSENT,
@@ -29,6 +39,7 @@ from autograph.runtime.layouts.kinds import (
     Maybe,
     Nothing,
     Static,
+    Tree,
     leaves_of,
 )
 from autograph.runtime.layouts.mismatches import Mismatch, listed, remedy, sides, variables_of
@@ -68,17 +79,59 @@ class Side:
 RAISES = Side(NEVER, ())
 
 
-def side_of(value: Any, defined: Any, place: Any, known: Known | None = None) -> tuple[Maybe, list[Any]]:
+def side_of(
+    value: Any, defined: Any, place: Any, known: Known | None = None, before: Any = UNBOUND
+) -> tuple[Maybe, list[Any]]:
     """The layout, not yet typed, and leaves of what a place, or a variable, holds where it is ``defined``.
 
-    See `describe` for ``known``.
+    Args:
+      known: see `describe`.
+      before: what a list or dict held when the block began that has written it: the containers among that stay leaves, others do not.
     """
     if value is UNBOUND:
         return unbound()
     if type(value) is Perhaps and isinstance(place, AttributePlace):
         value, defined = value.held, is_known(value.present) or value.present
     is_contents = isinstance(place, ContentsPlace)
-    return describe_variable(value, defined, is_contents, is_contents and holds_list(place, value), known)
+    keeps = is_contents if before is UNBOUND else _HeldBefore(before)
+    return describe_variable(value, defined, keeps, is_contents and holds_list(place, value), known)
+
+
+class _HeldBefore:
+    """Tells whether a container is an item of a list or dict that held this, or in one."""
+
+    def __init__(self, held: Any) -> None:
+        self._held = held
+
+    @functools.cached_property
+    def _ids(self) -> set[int]:
+        items = list(self._held.values()) if isinstance(self._held, dict) else self._held
+        return set(map(id, jax.tree_util.tree_leaves(items, is_leaf=_is_container)))
+
+    def __call__(self, container: Any) -> bool:
+        return id(container) in self._ids
+
+
+def _is_container(value: Any) -> bool:
+    return isinstance(value, list | dict)
+
+
+def _paths(layout: Layout, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where each leaf is in a value of this layout, by keys; a value is where the one is that may be absent."""
+    keys = layout.keys if isinstance(layout, Tree) else [None] * len(layout.parts)
+    for key, part in zip(keys, layout.parts, strict=True):
+        yield from _paths(part, path if key is None else (*path, key))
+    if not layout.parts:
+        yield from [path] * layout.count
+
+
+def _containers_in(layout: Layout) -> dict[tuple[Any, ...], Any]:
+    """The lists and dicts that are leaves, by their paths."""
+    return {
+        path: leaf.value
+        for path, leaf in zip(_paths(layout), leaves_of(layout), strict=True)
+        if isinstance(leaf, Static) and _is_container(leaf.value)
+    }
 
 
 class BranchEnd:
@@ -135,6 +188,24 @@ class BranchEnd:
             layout, leaves = side_of(value, self._defined(value), place, self._known if self.written else None)
         return Side(typed(layout, leaves), leaves, functools.partial(self.backend.line_of, self.traced))
 
+    def opened(self, side: Side, other: Side) -> Side:
+        """What the branch leaves in a list or dict, with the containers unpacked that the other path does not leave in their places."""
+        mine, theirs = _containers_in(side.layout), _containers_in(other.layout)
+        shared = {path for path, container in mine.items() if theirs.get(path) is container}
+        if len(shared) == len(mine):
+            return side
+        layouts: list[Layout] = []
+        leaves: list[Any] = []
+        for path, leaf, layout in zip(_paths(side.layout), side.leaves, leaves_of(side.layout), strict=True):
+            found, parts = layout, [leaf]
+            if path in mine and path not in shared:
+                with knowing(self._facts):
+                    described, parts = describe(leaf, known=self._known)
+                found = typed(described, parts)
+            layouts.append(found)
+            leaves += parts
+        return Side(with_leaves(side.layout, iter(layouts)), leaves, side.lines)
+
     def _known(self, owner: Any, name: str | None) -> tuple[Layout, Sequence[Any]] | None:
         """What the branch wrote to an attribute of an object, or to a list or dict."""
         place = ContentsPlace(owner) if name is None else AttributePlace(owner, name)
@@ -189,8 +260,11 @@ class Join:
         refers = any(loop.carry.refers for loop in loops)
         self._joiner = Joiner(backend, is_known, chooses=True, refers=refers, grows=bool(loops))
 
-    def add_written(self, place: Place, on_true: Side, on_false: Side) -> None:
+    def add_written(self, place: Place, ends: Sequence[BranchEnd]) -> None:
         """Join what the branches leave in a place that at least one of them writes."""
+        on_true, on_false = (end.side_of_place(place) for end in ends)
+        if isinstance(place, ContentsPlace):
+            on_true, on_false = ends[0].opened(on_true, on_false), ends[1].opened(on_false, on_true)
         found = self._joiner.mismatches
         count = len(found)
         owner = place.owner if isinstance(place, ContentsPlace) else None

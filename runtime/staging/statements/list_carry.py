@@ -269,7 +269,7 @@ class ListCarry:
     def widen(self, carried: Carried, ends: dict[Path, ListEnd]) -> bool:
         """Enlarge the lists of a variable to the room that an iteration has shown they need; True if they had less."""
         entries = self._contents_before(carried)
-        value = carried.unflatten(carried.start)
+        value = carried.at_start()
         mine = self._contents_in(carried, value)
         for path in (
             mine.keys() & ends.keys() - entries.keys()
@@ -406,7 +406,7 @@ class ListCarry:
 
     def _contents_before(self, carried: Carried) -> dict[Path, Any]:
         """As `_entry_contents`. Lists in arrays that only iterations make, where there was None say, held nothing."""
-        now = self._contents_in(carried, carried.unflatten(carried.start))
+        now = self._contents_in(carried, carried.at_start())
         made = {path: () for path, contents in now.items() if isinstance(contents, Padded)}
         return made | self._entry_contents(carried)
 

@@ -32,7 +32,7 @@ from autograph.runtime.layouts.list_room import refuse_growth
 from autograph.runtime.layouts.mismatches import Mismatch
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.sides import Joined, injected
-from autograph.runtime.layouts.statement_variables import UNBOUND, Variable
+from autograph.runtime.layouts.statement_variables import UNBOUND, Slot, Variable, has_contents
 from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.policy.loop_options import LoopOptions
 from autograph.runtime.staging.statements.carry import Carry
@@ -214,6 +214,7 @@ class Settling:
         old, new = end.operand_types, [*self.carry.operand_types(), *end.operand_types[end.state_count :]]
         if (
             end.discovered
+            or list(map(id, end.variables)) != list(map(id, self.carry.variables))
             or end.opens != self.carry.opens
             or end.operand_layouts != self.carry.operand_layouts()
             or len(old) != len(new)
@@ -500,6 +501,8 @@ class Settling:
         if before == after and isinstance(before.inner, Array):  # as most are
             carried.results = last.results(carried.types, range(len(leaves)), leaves)
             return False
+        if isinstance(carried.variable, ContentsPlace) and self._carries_whole(carried, carried.variable.owner, leaves):
+            return True
         count = len(self._mismatches)
         joined = self.joiner.join(carried.variable.name, before, after)
         if len(self._mismatches) > count:
@@ -515,6 +518,14 @@ class Settling:
             return True
         carried.results = last.results(carried.types, joined.right, injected(joined.right, leaves))
         return False
+
+    def _carries_whole(self, carried: Carried, owner: Any, leaves: Sequence[Any]) -> bool:
+        """Carry a list or dict with what is in it, as a variable that holds it would be, if iterations put other containers into it."""
+        held = [leaf for leaf in leaves if isinstance(leaf, list | dict)]
+        if has_contents(owner) or all(any(leaf is each for each in carried.start) for leaf in held):
+            return False
+        self.carry.replace(carried, Slot(carried.variable.name, owner))
+        return True
 
     def _grows(self, carried: Carried) -> bool:
         """Carry a text or tuple of any length, as iterations make one of it that its layout does not hold; False if it is none, or is so

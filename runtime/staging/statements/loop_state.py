@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from autograph.backends.base import Backend, LeafType, Traced
 from autograph.runtime.code.code_names import OPERATORS
 from autograph.runtime.containers.iterables import StagedIterable
@@ -18,7 +20,7 @@ from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import Place
 from autograph.runtime.heap.unknown import Reason
 from autograph.runtime.layouts.describe import typed, unflatten, untyped, without_known_tags
-from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of
+from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of, tags_in
 from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, sizes_that_change, too_many
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.statement_variables import Variable, contents_of_cells, find_variables, flatten
@@ -203,6 +205,11 @@ class Carried:
         """Carry it by another layout."""
         self.layout, self.start = untyped(layout.inner), start
         self.types = [leaf.type if isinstance(leaf, Array) else None for leaf in leaves_of(layout)]
+
+    def at_start(self) -> Any:
+        """The value before the loop; it has what only iterations set, too."""
+        tags = {k for k in tags_in(self.layout) if self.start[k] is False}
+        return self.unflatten([np.False_ if k in tags else leaf for k, leaf in enumerate(self.start)])
 
     def unflatten(self, leaves: Sequence[Any]) -> Any:
         """The value that has these leaves, the last of which says whether it is bound."""
