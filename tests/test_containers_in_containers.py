@@ -250,7 +250,40 @@ def in_an_attribute(xs):
     return len(held), sum(held.get("a", [0.0])), sum(held.get("b", [0.0])), len(held.get("c", []))
 
 
+def by_a_chosen_key(xs):
+    found = defaultdict(list)
+    for k, x in enumerate(xs):
+        key = "a" if x > 0 else "b"
+        found[key].append(k)
+    return len(found["a"]), sum(found["a"]), sum(found["b"])
+
+
+def by_a_chosen_default(xs):
+    found = {}
+    for x in xs:
+        found.setdefault("a" if x > 0 else "b", []).append(x)
+    return len(found), sum(found.get("a", [0.0])), sum(found.get("b", [0.0]))
+
+
+def arguments_that_see_the_key(xs):
+    found = defaultdict(list)
+    for x in xs:
+        found["a" if x > 0 else "b"].append(len(found))
+    return sum(found["a"]), sum(found["b"]), len(found)
+
+
+def means_of_groups(xs):
+    groups = defaultdict(list)
+    for x in xs:
+        groups["big" if abs(x) > 1 else "small"].append(x)
+    return {name: sum(held) / len(held) for name, held in groups.items()}
+
+
 PROGRAMS = [
+    by_a_chosen_key,
+    by_a_chosen_default,
+    arguments_that_see_the_key,
+    means_of_groups,
     put_by_a_function,
     replaced_on_one_path,
     replaced_on_both,
@@ -270,7 +303,7 @@ PROGRAMS = [
     asked_first,
     in_an_attribute,
 ]
-UNBOUNDED = {by_default_in_a_while}  # its lists have no bound, which a bare `jax.jit` needs
+UNBOUNDED = {by_default_in_a_while, means_of_groups}  # with lists, or keys, that a bare `jax.jit` cannot return
 EXAMPLES = [np.array(xs, np.float32) for xs in ([1.0, -2.0, 3.0, 0.5, -1.0], [-1.0, 2.0, -3.0, 0.25, 5.0])]
 
 

@@ -7,7 +7,18 @@ import gast
 from autograph._analysis.children import walk
 from autograph._analysis.grown_parameters import GROWING_METHODS
 from autograph._passes.handled import handled_parts
-from autograph._passes.nodes import Context, Rewriter, placed
+from autograph._passes.nodes import Context, Rewriter, constant, placed
+
+_PLAIN = (
+    gast.Name,
+    gast.Constant,
+    gast.Tuple,
+    gast.BinOp,
+    gast.UnaryOp,
+    gast.expr_context,
+    gast.operator,
+    gast.unaryop,
+)
 
 
 class LowerLookups(Rewriter):
@@ -15,6 +26,10 @@ class LowerLookups(Rewriter):
 
     Constant indices stay as they are, except texts, and others where dicts may have such keys on some paths only, where a
     handler may take the `KeyError`, and where a class around has its own ``__getitem__``.
+
+    A method that writes to the item is called of that at each index that it may have:
+
+        rows[state].append(v)  →  ag__.item_method(rows, state, 'append')(v)
 
     Attributes:
       written: names from outside whose writing methods are called: what they hold may not be known while tracing.
@@ -60,6 +75,20 @@ class LowerLookups(Rewriter):
     def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
         if node.value is not None:
             node.value = self.visit(node.value)
+        return node
+
+    def visit_Call(self, node: gast.AST) -> gast.AST:
+        method = node.func
+        is_written = isinstance(method, gast.Attribute) and method.attr in GROWING_METHODS
+        if not is_written or not isinstance(method.value, gast.Subscript) or is_text(method.value.slice):
+            return self.generic_visit(node)
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        may_tell = any(not isinstance(part, _PLAIN) for each in given for part in walk(each))
+        node = self.generic_visit(node)
+        item = node.func.value
+        if self.context.is_operator_call(item) and item.func.attr == "get_item":
+            found = self.context.call("item_method", *item.args, constant(method.attr), constant(may_tell))
+            node.func = placed(found, node.func)
         return node
 
     def visit_Subscript(self, node: gast.AST) -> gast.AST:

@@ -307,6 +307,7 @@ class Operators(InTrace):
         )
 
     get_item = _operator(lookups, Lookups.get_item)
+    item_method = _operator(lookups, Lookups.item_method)
 
     @lazy
     def items(self) -> Items:

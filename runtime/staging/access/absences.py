@@ -278,8 +278,7 @@ class Absences(InTrace):
         written = 0 if region is None else len(region.before)
         value = self.call(owner.default_factory)()
         if owner.default_factory is list:
-            # In iterations it is to be one value with the list of an earlier one, as only Python's own lists are.
-            return (value if self.journal.repeats else self.new_list(value)), True
+            return self.new_list(value), True
         return value, region is not None and region.made_by(value) and len(region.before) == written
 
     def pop(self, owner: dict[Any, Any], key: Any, *default: Any) -> Any:

@@ -6,6 +6,7 @@ import functools
 import operator
 from collections import Counter, deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -45,6 +46,13 @@ from autograph.runtime.tracing.recording import births
 _NUMBERS = (bool, int, float)
 _CHOSEN_AT_MOST = 64  # numbers in the items of a list, each chosen by itself
 _CONTAINERS = frozenset([list, tuple, dict, str, np.ndarray])
+
+
+@dataclass(frozen=True)
+class MethodOfEach:
+    """What `Lookups.item_method` returns where the key is one of several: ``call`` does what the method does."""
+
+    call: Callable[..., Any]
 
 
 class Lookups(InTrace):
@@ -159,6 +167,25 @@ class Lookups(InTrace):
             return self.absences.missing(target, key)
         found = target[key]
         return self.absences.lookup(target, key, found) if is_perhaps(found) else found
+
+    def item_method(self, target: Any, key: Any, name: str, may_tell: bool) -> Any:
+        """``target[key].name``, which writes to the item, to be called of the item at each key that this may be.
+
+        Args:
+          may_tell: whether the arguments could tell, when they are evaluated, that the item has not been read yet.
+        """
+        is_choice = isinstance(target, dict | KeyedList) or type(target) in (list, tuple)
+        key = self.known_key(target, key) if is_choice else key
+        if type(key) is not OneOf or not is_choice:
+            return getattr(self.get_item(target, key), name)
+        is_there = type(target) in _CONTAINERS and not isinstance(target, dict)
+        if may_tell and not is_there:
+            each(key, lambda one: _nothing(self.get_item(target, one)))
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return each(key, lambda one: self.call(getattr(self.get_item(target, one), name))(*args, **kwargs))
+
+        return MethodOfEach(call)
 
     def _taken(self, target: Any, key: Any) -> Any:
         """What a traced mask takes of an array, or an index of traced length; None if the key has neither."""
@@ -330,6 +357,10 @@ class Lookups(InTrace):
             f"{user_location()}\n  A {kind} is indexed by a traced value, and its items do not stack into one "
             f"array: the item is known only at run time.\n  {remedy}."
         )
+
+
+def _nothing(_: Any) -> None:
+    return None
 
 
 def _plain(key: Any) -> Any:

@@ -30,6 +30,7 @@ from autograph.runtime.heap.list_outputs import as_argument
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, is_mutating_method
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.staging.access.lookups import MethodOfEach
 from autograph.runtime.staging.calls.other_operators import OtherOperators
 from autograph.runtime.staging.policy.advancing_calls import check_not_advanced
 from autograph.runtime.staging.policy.loop_options import set_loop_options
@@ -68,6 +69,8 @@ class Calls(InTrace):
         """What to call in place of ``called``: its converted form, or itself."""
         if type(called) is OneOf:
             return self._operators.constants.called(called)
+        if type(called) is MethodOfEach:
+            return called.call
         if self.backend.is_eager():
             return self._called(called)
         made = self._operators.recursion.of(called, self._called(called))
