@@ -16,8 +16,6 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
-SERIALS = itertools.count()  # which of two iterators was made first
-
 
 class Iterated:
     """What `zip`, `enumerate`, `reversed`, `map`, `filter` and `iter` return in a trace.
@@ -26,7 +24,7 @@ class Iterated:
       kind: the name of the builtin.
       form: makes a generator of converted code with the same items, for what decides by them; None of what cannot be one.
       is_endless: whether only a jump ends a loop over it.
-      serial: its number among all.
+      serial: its number among those of the trace.
     """
 
     def __init__(
@@ -40,8 +38,9 @@ class Iterated:
         self.form = form
         self.is_endless = is_endless
         self._make = make
-        self.serial = next(SERIALS)
-        self._block = LANGUAGE.operators.journal.here()
+        journal = LANGUAGE.operators.journal
+        self.serial = next(journal.serials)
+        self._block = journal.here()
         self._iterator: Iterator[Any] | None = None
 
     @property

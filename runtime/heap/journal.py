@@ -12,6 +12,7 @@ was before, leads to it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -229,6 +230,7 @@ class Journal:
       is_stepping: whether the ``__next__`` of a user's iterator runs for a loop in Python.
       cached: the cached properties that blocks of the program have computed.
       attempts: what the bodies of ``try`` statements that are being traced write, outermost first.
+      serials: numbers the iterators of the program, so that it is known which of two was made first.
     """
 
     def __init__(self) -> None:
@@ -244,6 +246,7 @@ class Journal:
         self.cached: list[CachedRead] = []
         self.selected: list[tuple[Any, Any, Reason]] = []
         self.attempts: list[WritesOfAttempt] = []
+        self.serials = itertools.count()
         self._at_once: dict[Any, tuple[Place, Any]] | None = None
 
     @lazy

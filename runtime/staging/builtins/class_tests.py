@@ -10,6 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend
+from autograph.runtime.code.code_names import class_attribute
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_lists import TracedList
@@ -20,7 +21,6 @@ from autograph.runtime.heap.unknown import check_known
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, code_of, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
-from autograph.runtime.staging.access.operations import class_attribute
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL

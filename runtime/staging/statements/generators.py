@@ -17,7 +17,7 @@ from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.code.library_table import is_library
-from autograph.runtime.containers.iterators import SERIALS, EndlessIterator, Iterated, SequenceIterator, used_elsewhere
+from autograph.runtime.containers.iterators import EndlessIterator, Iterated, SequenceIterator, used_elsewhere
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.loop_bodies import LoopBody
@@ -125,7 +125,7 @@ class Generators(InTrace):
             return iterable
         if hasattr(type(iterable), "__next__"):
             return iterable
-        before = next(SERIALS)
+        before = next(self.journal.serials)
         found = self.call(method)(iterable)
         if isinstance(found, SequenceIterator) and found.kind == "iter" and found.serial > before and found.is_fresh:
             return found.parts[0]
