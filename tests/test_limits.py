@@ -762,6 +762,53 @@ def generators():
     refused(lambda x: list(zip(pieces(x), pieces(x))), X)
 
 
+class _Halves:
+    def __init__(self, number):
+        self.number = number
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        number = steps_of.get(0, self.number)
+        if number <= 1:
+            raise StopIteration
+        self.number = self.number / 2
+        return self.number
+
+
+steps_of: dict[int, jax.Array] = {}
+
+
+class _MakesHalves:
+    def __init__(self, number):
+        self.number = number
+
+    def __iter__(self):
+        return _Halves(self.number)
+
+
+@claim("An iterator of your class that ends")
+def iterators_of_classes():
+    def looped_over(x):
+        total = 0.0
+        for v in _MakesHalves(x):
+            total += v
+        return total, [v for v in _Halves(x)]
+
+    def of_an_array_from_elsewhere(x):
+        steps_of[0] = x
+        return sum(_Halves(3.0))
+
+    agrees(looped_over, X)
+    refused(lambda x: 1.5 in _Halves(x), X)
+    refused(lambda x: list(_MakesHalves(x)), X)
+    try:
+        refused(of_an_array_from_elsewhere, X)
+    finally:
+        steps_of.clear()
+
+
 @claim("`next` in a staged block advances")
 def iterators():
     def made_here(x, kind=iter):

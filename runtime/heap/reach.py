@@ -20,6 +20,7 @@ from autograph.runtime.code.code_names import names_in
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Place, contents
+from autograph.runtime.layouts.one_of import OneOf, candidates_of
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable, contents_of_cells
 from autograph.runtime.tracing.locations import user_location
 
@@ -82,6 +83,8 @@ class Reach:
     def _parts(self, value: Any) -> Iterable[Any]:
         """What the value leads to; what of it may be written is noted."""
         kind = type(value)
+        if kind is OneOf:  # which says that it is of its candidates' class
+            return candidates_of(value)
         if isinstance(value, np.ndarray):
             return self._array(value)
         if kind is types.FunctionType:
