@@ -390,3 +390,27 @@ def test_a_loop_that_raises_in_its_first_iteration_is_not_tried(monkeypatch):
     monkeypatch.setattr(rolled, "itertools", types.SimpleNamespace(count=few))
     with pytest.raises(KeyError):
         ag.function(raising)(jnp.float32(3))
+
+
+def test_a_long_list_is_written_anywhere_in_one_loop_and_at_the_index_in_python():
+    def anywhere(n):
+        found = [None] * 70
+        for i in range(66):
+            found[(n + i) % 70] = i
+        return [-1 if each is None else each for each in found]
+
+    def at_the_index(n):
+        found = [None] * 70
+        for i in range(66):
+            found[i] = i + n
+        return [-1 if each is None else each for each in found]
+
+    n = jnp.asarray(9)
+    with pytest.warns(ag.StagingWarning, match="a select for each"):
+        made = ag.function(anywhere).get_concrete_function(n)
+    assert sum(each.primitive.name == "scan" for each in made.graph.jaxpr.jaxpr.eqns) == 1
+    assert list(map(int, made(n))) == anywhere(9)
+    with pytest.warns(ag.StagingWarning, match="written at the loop's index"):
+        made = ag.function(at_the_index).get_concrete_function(n)
+    assert not any(each.primitive.name in ("scan", "while") for each in made.graph.jaxpr.jaxpr.eqns)
+    assert list(map(int, made(n))) == at_the_index(9)

@@ -29,12 +29,14 @@ class Copies:
       count: how many copies of what is recorded now the program would hold.
       sizes: by the code of a loop's body, how many operations an iteration of it is; why it must run in Python, if it must.
       staged: the same for loops inside this one that have become one loop, for all the iterations that they represent.
+      writes_anywhere: whether an iteration in Python has written a long list at a traced index: a select for each of its items.
     """
 
     def __init__(self, count: int = 1, sizes: dict[CodeType, int | str] | None = None) -> None:
         self.count = count
         self.sizes: dict[CodeType, int | str] = {} if sizes is None else sizes
         self.staged: dict[CodeType, int] = {}
+        self.writes_anywhere = False
 
     def within(self, iterations: int) -> Copies:
         """For the body of a loop that runs so often here."""

@@ -19,6 +19,10 @@ from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.tracing.locations import user_location
 
 
+class PerhapsAtIndex(StagingError):
+    """A long list is written in a loop that Python could run: iterations that know the index write one item each."""
+
+
 class ListWrites(InTrace):
     """Writes of lists at traced indices.
 
@@ -60,10 +64,13 @@ class ListWrites(InTrace):
             raise TypeError(f"list indices must be integers or slices, not {self.backend.type_of(key)}")
         if not items:
             raise IndexError("list assignment index out of range")
-        if self.journal.is_rolling and len(items) > UNROLLED_AT_MOST:
-            # Iterations that know the index write one item each.
-            raise StagingError(f"{user_location()}\n  A list of {len(items)} items is written at the loop's index.")
         if len(items) > UNROLLED_AT_MOST:
+            copies = self.journal.copies
+            if self.journal.is_rolling and not copies.writes_anywhere:
+                raise PerhapsAtIndex(
+                    f"{user_location()}\n  A list of {len(items)} items is written at the loop's index."
+                )
+            copies.writes_anywhere = True
             warn_of_many(len(items))
         place = counted_from_start(key, len(items))
         self.check_range(place, len(items), "list assignment index out of range")

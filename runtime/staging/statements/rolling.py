@@ -22,6 +22,7 @@ from autograph.runtime.effects.staged_raises import ABSENCES, may_be_bound
 from autograph.runtime.errors import ConversionError, StagingError
 from autograph.runtime.heap.copies import Copies
 from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.staging.access.list_writes import PerhapsAtIndex
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.loop_carry import LoopTrace
 from autograph.runtime.staging.statements.loop_state import CarryChanges, ForLoop, WhileLoop
@@ -85,13 +86,15 @@ class Rolling(InTrace):
             if self._roll(items, loop, copies, may_peel=True):
                 return items[:0], None
             return items, None
-        except _NeedsPeeling:
-            pass
+        except _NeedsPeeling as error:
+            knows_index = error.reason
         except NotRollable as refusal:
             return items, str(refusal)
         with self.journal.copying(copies):
             loop.body(items[0])  # here, where what it raises has no other exception for its context
         items = items[1:]
+        if knows_index is not None and not copies.writes_anywhere:
+            return items, knows_index
         try:
             if self._roll(items, loop, copies, may_peel=False):
                 return items[:0], None
@@ -115,11 +118,15 @@ class Rolling(InTrace):
             raise
         except CarryChanges as error:
             if may_peel:
-                raise _NeedsPeeling from None
+                raise _NeedsPeeling() from None
+            raise NotRollable(why(error)) from None
+        except PerhapsAtIndex as error:
+            if may_peel:
+                raise _NeedsPeeling(why(error)) from None
             raise NotRollable(why(error)) from None
         except ABSENCES as error:
             if may_peel and may_be_bound(error, loop.names):
-                raise _NeedsPeeling from None
+                raise _NeedsPeeling() from None
             raise NotRollable(why(error)) from None
         except Exception as error:
             raise NotRollable(why(error)) from None
@@ -223,7 +230,14 @@ class Trial:
 
 
 class _NeedsPeeling(Exception):
-    """The state has types before the loop that only its first iteration sees."""
+    """The state has types before the loop that only its first iteration sees.
+
+    Attributes: reason (else, why the loop must run in Python if that iteration knows the index of a list that it writes).
+    """
+
+    def __init__(self, reason: str | None = None) -> None:
+        super().__init__()
+        self.reason = reason
 
 
 def tells(python_only: str) -> str:
