@@ -496,28 +496,3 @@ def test_the_handler_of_a_name_error_that_another_raise_may_come_before():
 
     made = ag.function(chosen)
     assert [int(made(jnp.asarray(n))) for n in (1, 5)] == [chosen(1), chosen(5)]
-
-
-def test_the_name_of_an_exception_may_be_deleted_before_its_handler_ends():
-    def handled(n, m):
-        try:
-            if n < 3:
-                raise ValueError
-        except ValueError as error:  # noqa: F841
-            try:
-                if m > n:
-                    raise OverflowError
-            except OverflowError as error:  # noqa: F841
-                m = n
-            n = n + 10 * m
-        try:
-            if n < 20:
-                raise ValueError
-        except ValueError as error:  # noqa: F841
-            del error
-            n = n + 1
-        return n
-
-    made = ag.function(handled)
-    for n, m in ((1, 1), (1, 2), (2, 2), (5, 0), (50, 0)):
-        assert int(made(jnp.asarray(n), jnp.asarray(m))) == handled(n, m)

@@ -397,3 +397,28 @@ def test_an_attribute_of_an_object_that_one_path_binds():
     for m in (0, 1):
         with pytest.raises((UnboundLocalError, AttributeError)):
             staged(jnp.int32(0), jnp.int32(m))
+
+
+def test_the_name_of_an_exception_may_be_deleted_before_its_handler_ends():
+    def handled(n, m):
+        try:
+            if n < 3:
+                raise ValueError
+        except ValueError as error:  # noqa: F841
+            try:
+                if m > n:
+                    raise OverflowError
+            except OverflowError as error:  # noqa: F841
+                m = n
+            n = n + 10 * m
+        try:
+            if n < 20:
+                raise ValueError
+        except ValueError as error:  # noqa: F841
+            del error
+            n = n + 1
+        return n
+
+    made = ag.function(handled)
+    for n, m in ((1, 1), (1, 2), (2, 2), (5, 0), (50, 0)):
+        assert int(made(jnp.asarray(n), jnp.asarray(m))) == handled(n, m)
