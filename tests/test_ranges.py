@@ -69,6 +69,39 @@ def test_an_index_that_leaves_the_range_raises():
         ag.function(beyond)(jnp.array([35.0]))
 
 
+def sieve(flags, n):
+    p = 2
+    while p * p <= n:
+        if flags[p]:
+            for m in range(p * p, n, p):
+                flags[m] = False
+        p += 1
+    return flags
+
+
+def test_a_counter_of_a_while_loop_is_where_it_began_or_beyond():
+    """The step of the inner range is not zero, so that nothing raises and no error is carried."""
+    flags, n = jnp.ones(50, bool), jnp.int32(50)
+    program = jax.make_jaxpr(ag.convert(sieve))(flags, n)
+    (loop,) = [each for each in program.jaxpr.eqns if jax_compat.kind(each) is jax_compat.Kind.WHILE]
+    assert len(loop.outvars) == 2
+    assert np.asarray(ag.function(sieve)(flags, n)).tolist() == sieve(np.ones(50, bool), 50).tolist()
+
+
+def test_a_counter_that_may_reach_zero_is_compared():
+    def down(x, n):
+        p, total = 5, 0
+        while total < n:
+            for m in range(0, x, p):
+                total += m + 1
+            p -= 1
+        return total, p
+
+    assert jax.tree.map(int, ag.function(down)(jnp.int32(20), jnp.int32(100))) == down(20, 100)
+    with pytest.raises(ValueError, match="must not be zero"):
+        ag.function(down)(jnp.int32(20), jnp.int32(10**6))
+
+
 def test_numbers_that_are_carried_keep_their_values():
     def carried(x):
         low, flag, total = 5, 0, jnp.int32(0)

@@ -19,6 +19,7 @@ from autograph.backends.base import Output, Traced
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.branches import Branches, is_choice, with_branches
 from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind, is_literal
+from autograph.backends.xla.leaf_types import cast
 from autograph.backends.xla.optimize.bounds import Bounds, bounds_of_result, bounds_of_type, bounds_of_value, hull
 from autograph.backends.xla.optimize.unused import without_unused
 from autograph.backends.xla.statements import Loop
@@ -30,23 +31,38 @@ _SAME_NUMBER = frozenset({"squeeze", "reshape", "broadcast_in_dim", "expand_dims
 def decide_by_ranges(loop: Loop) -> Loop:
     """The loop without what its counters decide."""
     spec = loop.spec
-    if jax_compat.checks_varying() or not isinstance(spec.length, int) or spec.length <= 0:
+    length = spec.length if isinstance(spec.length, int) else spec.limit
+    if jax_compat.checks_varying() or (length is not None and length <= 0):
         return loop
     program = spec.body.program
+    index = program.jaxpr.invars[spec.inputs].aval
     results: dict[int, Any] = {}
     for k, result in enumerate(spec.results[: spec.inputs]):
         if result is not None:
             results[k] = program.jaxpr.outvars[result.index] if isinstance(result, Output) else result
     start = [bounds_of_value(value) for value, _ in spec.carry[: spec.inputs]]
-    block = _settled(program, [*start, (0, spec.length - 1), *map(bounds_of_value, spec.arrays)], results, spec.length)
+    indices = _counted((0, 0), 1, length, index)
+    block = _settled(program, [*start, indices, *map(bounds_of_value, spec.arrays)], results, length)
     decided = block.program(program)
-    if decided is program:
+    fixed = {k for k in results if _is_one(start[k]) and block.of(program.jaxpr.invars[k]) == start[k]}
+    if decided is program and not fixed:
         return loop
-    return dataclasses.replace(loop, spec=dataclasses.replace(spec, body=Traced(decided, spec.body.leaves)))
+    carry = [(cast(*each), each[1]) if k in fixed else each for k, each in enumerate(spec.carry)]
+    left = [None if k in fixed else result for k, result in enumerate(spec.results)]
+    spec = dataclasses.replace(spec, body=Traced(decided, spec.body.leaves), carry=carry, results=left)
+    return dataclasses.replace(loop, spec=spec, order=tuple(k for k in loop.order if k not in fixed))
+
+
+def _is_one(bounds: Bounds | None) -> bool:
+    return bounds is not None and bounds[0] == bounds[1]
 
 
 def _settled(
-    program: ClosedJaxpr, start: Sequence[Bounds | None], results: Mapping[int, Any], length: int, atoms: Any = ()
+    program: ClosedJaxpr,
+    start: Sequence[Bounds | None],
+    results: Mapping[int, Any],
+    length: int | None,
+    atoms: Any = (),
 ) -> _Block:
     """The body of a loop, gone through with bounds that hold in each iteration.
 
@@ -63,8 +79,7 @@ def _settled(
         if step is None or first is None:
             pending[invars[k]] = result
             continue
-        last = step * (length - 1)
-        given[invars[k]] = _fitting((first[0] + min(last, 0), first[1] + max(last, 0)), invars[k].aval)
+        given[invars[k]] = _counted(first, step, length, invars[k].aval)
     while True:
         block = _Block(given, dict(atoms))
         block.add_all(program.jaxpr.eqns)
@@ -82,6 +97,18 @@ def _step(jaxpr: Any, variable: Any, result: Any) -> int | None:
             bounds = bounds_of_value(other.val) if other is not None and is_literal(other) else None
             return bounds[0] if bounds is not None and bounds[0] == bounds[1] else None
     return None
+
+
+def _counted(first: Bounds, step: int, length: int | None, aval: Any) -> Bounds | None:
+    """The bounds of what goes up or down by a step, for so many iterations.
+
+    For any number of them, it is taken to go on as it began: an int that wraps is not Python's any more.
+    """
+    limits = bounds_of_type(aval)
+    if length is None and limits is not None and _is_within(first, limits):
+        return (first[0] if step >= 0 else limits[0]), (first[1] if step <= 0 else limits[1])
+    last = step * ((length or 1) - 1)
+    return _fitting((first[0] + min(last, 0), first[1] + max(last, 0)), aval)
 
 
 def _fitting(bounds: Bounds, aval: Any) -> Bounds | None:
