@@ -2,30 +2,104 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import jax
 
 from autograph.runtime.containers.traced_tuples import TracedTuple
-from autograph.runtime.effects.growing_texts import GrowingText, is_text, is_text_layout
-from autograph.runtime.layouts.kinds import Layout, Tree
+from autograph.runtime.effects.growing_texts import MANY_TEXTS, GrowingText, are_longer, is_text, is_text_layout
+from autograph.runtime.layouts.join import Joiner, Types
+from autograph.runtime.layouts.kinds import Layout, Maybe, Tree, constants_in
+from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.tracing.language import LANGUAGE
 
-OF_ANY_LENGTH = (GrowingText, TracedTuple)  # texts and tuples that hold any number of pieces
+Path = tuple[Any, ...]
+
+
+def is_of_any_length(value: Any) -> bool:
+    """Whether this is a text or tuple that holds any number of pieces."""
+    return isinstance(value, GrowingText | TracedTuple)
 
 
 def of_any_length(value: Any) -> Any:
     """A text or tuple as one that holds any number of pieces; None of what does already, and of anything else."""
-    if isinstance(value, OF_ANY_LENGTH):
+    if is_of_any_length(value):
         return None
     if is_text(value):
         return GrowingText.of(value)
     return TracedTuple(value, LANGUAGE.operators) if type(value) is tuple else None
 
 
-def may_grow(layout: Layout) -> bool:
-    """Whether values of this layout are texts or tuples."""
-    return is_text_layout(layout) or _is_tuple_layout(layout)
+def with_any_length(value: Any, paths: Collection[Path]) -> Any:
+    """A value with the texts and tuples at these paths as such that hold any number of pieces; a copy, unless all are so already."""
+    if () in paths:
+        longer = of_any_length(value)
+        return value if longer is None else longer
+    is_plain = type(value) in (list, tuple) or (isinstance(value, dict) and not has_contents(value))
+    items = () if not is_plain else value.items() if isinstance(value, dict) else enumerate(value)
+    new = {}
+    for key, part in items:
+        inside = [path[1:] for path in paths if path[0] == key]
+        made = with_any_length(part, inside) if inside else part
+        if made is not part:
+            new[key] = made
+    if not new:
+        return value
+    if isinstance(value, tuple):
+        return tuple(new.get(k, part) for k, part in enumerate(value))
+    made = copy.copy(value)
+    for key, part in new.items():
+        made[key] = part
+    return made
+
+
+def parts_that_grow(one: Layout, other: Layout, types: Types, chooses: bool = False) -> list[Path]:
+    """Where values of these layouts have texts, or tuples of several lengths, that have no one layout (see `Joiner`)."""
+
+    def differ(one: Layout, other: Layout) -> bool:
+        joiner = Joiner(types, chooses=chooses)
+        joiner.join("", one, other)
+        return bool(joiner.mismatches)
+
+    return [path for path, a, b in _pairs(one, other, ()) if differ(a, b)]
+
+
+def _pairs(one: Layout, other: Layout, path: Path) -> Iterator[tuple[Path, Layout, Layout]]:
+    """The texts and tuples that both values have in the same places, and those of which one is longer."""
+    one, other = (each.inner if isinstance(each, Maybe) else each for each in (one, other))
+    if may_differ_in_length(one, other):
+        yield path, one, other
+    elif isinstance(one, Tree) and isinstance(other, Tree) and isinstance(one.kind, type) and one.kind is other.kind:
+        theirs = dict(zip(other.keys, other.parts, strict=True))
+        for key, part in zip(one.keys, one.parts, strict=True):
+            if key in theirs:
+                yield from _pairs(part, theirs[key], (*path, key))
+
+
+def many_texts_in(layout: Layout, is_named: bool, surely: bool) -> list[Path]:
+    """Where a value of this layout has one of many texts: of several, if the value ``is_named`` and a text itself.
+
+    Args:
+      surely: whether most of the many must be another with something before or after it.
+    """
+    return [
+        path
+        for path, texts in _texts_in(layout, ())
+        if ((is_named and not path) or constants_in(texts) > MANY_TEXTS) and (not surely or are_longer(texts))
+    ]
+
+
+def _texts_in(layout: Layout, path: Path) -> Iterator[tuple[Path, Layout]]:
+    """The texts of which a value of this layout has one of several, by where they are."""
+    if isinstance(layout, Maybe):
+        yield from _texts_in(layout.inner, path)
+    elif is_text_layout(layout):
+        yield path, layout
+    elif isinstance(layout, Tree) and isinstance(layout.kind, type):
+        for key, part in zip(layout.keys, layout.parts, strict=True):
+            yield from _texts_in(part, (*path, key))
 
 
 def may_differ_in_length(one: Layout, other: Layout) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.iterables import StagedIterable
-from autograph.runtime.effects.growing_values import OF_ANY_LENGTH, of_any_length
+from autograph.runtime.effects.growing_values import Path, with_any_length
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.holders import reached, within_reach
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Region
@@ -48,6 +48,7 @@ class Carry:
       by_value: the lists that come to hold their elements by value.
       opens: the variables, by identity, whose objects are unpacked into their attributes.
       refers: those of them that, of the objects from before the loop, say which one they hold.
+      longer: by the identity of the variable, where in it are texts and tuples that iterations make longer.
       region: of the iteration that is being traced, or was last.
     """
 
@@ -74,6 +75,7 @@ class Carry:
         self.by_value: set[ListKey] = set()
         self.opens: set[int] = set()
         self.refers: set[int] = set()
+        self.longer: dict[int, set[Path]] = {}
         self.region: Region | None = None
 
     @lazy
@@ -92,7 +94,7 @@ class Carry:
         given = value is not UNBOUND
         value = value if given else entry
         value = prepared(value, iterable.length if iterable.limit is None else iterable.limit)
-        layout, leaves = self.described(variable, value)
+        layout, leaves = self.described(variable, self.with_any_length(variable, value))
         leaves.append(self.marks.defined(value))
         types = [self.backend.type_of(leaf) for leaf in leaves]
         if leaves[-1] is True:
@@ -214,15 +216,10 @@ class Carry:
         change._differing = variables_of(lasting)
         return change
 
-    def take_any_length(self) -> None:
-        """Take what an iteration leaves in a variable that is carried with any number of pieces as such a value."""
-        for carried in self.carried:
-            if (
-                isinstance(carried.entry, OF_ANY_LENGTH)
-                and not isinstance(carried.variable, ContentsPlace)
-                and (longer := of_any_length(carried.variable.get())) is not None
-            ):
-                carried.variable.set(longer)
+    def with_any_length(self, variable: Variable, value: Any) -> Any:
+        """A variable's value with the texts and tuples in it of any length that iterations make longer."""
+        paths = self.longer.get(id(variable), ())
+        return with_any_length(value, paths) if paths and value is not UNBOUND else value
 
     def unknown_lists(self) -> dict[int, StagingError]:
         """The lists that only a run of the program would know now: by the identity of the variable, the error for who reads one."""

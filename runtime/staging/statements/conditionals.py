@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -16,7 +17,7 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend
 from autograph.runtime.containers.element_kinds import DifferentKinds
 from autograph.runtime.containers.parts import lists_in_arrays, parts_of, stack_new_elements, unstack_lists
-from autograph.runtime.effects.growing_values import may_differ_in_length, may_grow
+from autograph.runtime.effects.growing_values import Path, parts_that_grow
 from autograph.runtime.effects.raising import current, gathered
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
@@ -24,7 +25,6 @@ from autograph.runtime.heap.facts import Facts
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.journal import ContentsPlace, Place, Region
 from autograph.runtime.heap.reach import CONTAINERS
-from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import Maybe
 from autograph.runtime.layouts.one_of import IN_PLACE
 from autograph.runtime.layouts.optional import Optional, held_in, knowing
@@ -266,12 +266,12 @@ class Conditionals(InTrace):
         variables: Sequence[Variable],
         snapshot: Snapshot | EmptySnapshot,
         result_name: str | None = None,
-        growing: Collection[Any] = (),
+        growing: Mapping[Any, Collection[Path]] = MappingProxyType({}),
     ) -> Any:
         """Trace both blocks, settle what they leave behind, emit one conditional, and bind its results.
 
-        ``growing``: the results, by number, and the places, that hold texts or tuples that differ in length: each block leaves
-        a value of any length.
+        ``growing``: where the results, by number, and the places hold texts or tuples that differ in length: each block leaves
+        values of any length there.
         """
         where = user_location()
         self.journal.check_unreported()
@@ -322,25 +322,20 @@ class Conditionals(InTrace):
             self.journal.give_elements(end.given)
         return result.value
 
-    def _of_several_lengths(self, ends: Sequence[BranchEnd], count: int) -> list[Any]:
-        """Which results, and places, hold texts, or tuples of several lengths, that have no one layout."""
+    def _of_several_lengths(self, ends: Sequence[BranchEnd], count: int) -> dict[Any, Collection[Path]]:
+        """Where results, and places, hold texts, or tuples of several lengths, that have no one layout."""
         if any(end.raises for end in ends):
-            return []
-        sides: dict[Any, list[Side]] = {}
-        for end in ends:
-            for k, layout in enumerate(end.layouts[:count]):
-                if may_grow(layout.inner):
-                    sides[k] = [each.side(k) for each in ends]
-            for key, (place, layout, _) in end.written.items():
-                if may_grow(layout.inner) and not isinstance(place, ContentsPlace):
-                    sides[key] = [each.side_of_place(place) for each in ends]
-        found = []
+            return {}
+        sides: dict[Any, list[Side]] = {k: [end.side(k) for end in ends] for k in range(count)}
+        places = {key: place for end in ends for key, (place, _, _) in end.written.items()}
+        sides.update({key: [end.side_of_place(place) for end in ends] for key, place in places.items()})
+        found: dict[Any, Collection[Path]] = {}
         for k, (one, other) in sides.items():
-            joiner = Joiner(self.backend, chooses=True)
-            joiner.join("", one.layout, other.layout)
-            held = [each.layout.inner for each in (one, other) if isinstance(each.layout, Maybe)]
-            if joiner.mismatches and len(held) == 2 and may_differ_in_length(*held):
-                found.append(k)
+            paths = parts_that_grow(one.layout, other.layout, self.backend, chooses=True)
+            if isinstance(places.get(k), ContentsPlace):
+                paths = [path for path in paths if path]
+            if paths:
+                found[k] = paths
         return found
 
     def _joined_parts(
@@ -383,7 +378,7 @@ class Conditionals(InTrace):
         snapshot: Snapshot | EmptySnapshot,
         path: tuple[Any, bool],
         facts: Facts,
-        growing: Collection[Any],
+        growing: Mapping[Any, Collection[Path]],
     ) -> BranchEnd:
         entry = [variable.get() for variable in variables]
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
@@ -457,11 +452,10 @@ class Conditionals(InTrace):
         values = [returned, *(variable.get() for variable in variables)]
         region.leave(values)
         for k, value in enumerate(values):
-            value = end.of_any_length(k, value)
             if value is not UNBOUND:
                 unstack_lists(value, in_arrays, region.writes)
                 end.parts[k] = EndParts(value, self.identities)
-            layout, span = add(value)
+            layout, span = add(end.of_any_length(k, value))
             end.layouts.append(layout)
             end.spans.append(span)
         for place in region.written():
@@ -469,8 +463,8 @@ class Conditionals(InTrace):
             if old is not UNBOUND:
                 unchanged.extend(flatten(old, isinstance(place, ContentsPlace))[0])
             stack_new_elements(place, old)
-            value = end.of_any_length(key, place.get())
-            end.written[key] = (place, *add(value, place, old))
+            value = place.get()
+            end.written[key] = (place, *add(end.of_any_length(key, value), place, old))
             if value is not UNBOUND:
                 end.parts[key] = EndParts(value, self.identities)
         return flat

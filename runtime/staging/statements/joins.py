@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -14,7 +15,7 @@ from autograph.backends.base import MISSING, Backend, LeafType, Traced
 from autograph.runtime.containers.padded import Padded, as_seen, chosen, emptied
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.effects.growing_values import of_any_length
+from autograph.runtime.effects.growing_values import Path, with_any_length
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place
@@ -93,7 +94,7 @@ def side_of(
     if type(value) is Perhaps and isinstance(place, AttributePlace):
         value, defined = value.held, is_known(value.present) or value.present
     is_contents = isinstance(place, ContentsPlace)
-    keeps = is_contents if before is UNBOUND else _HeldBefore(before)
+    keeps = _HeldBefore(before) if is_contents and before is not UNBOUND else is_contents
     return describe_variable(value, defined, keeps, is_contents and holds_list(place, value), known)
 
 
@@ -147,7 +148,7 @@ class BranchEnd:
     Args:
       defined: under which condition the variable is bound by which the program comes to a value. See `Marks.defined`.
       facts: what holds where the branch is taken.
-      growing: the results, by position, and places, by key, that hold a text or tuple of another length on the other path.
+      growing: where the results, by position, and places, by key, hold a text or tuple of another length than on the other path.
     """
 
     def __init__(
@@ -155,7 +156,7 @@ class BranchEnd:
         backend: Backend,
         defined: Callable[[Any], Any],
         facts: Sequence[tuple[Any, bool]],
-        growing: Collection[Any] = (),
+        growing: Mapping[Any, Collection[Path]] = MappingProxyType({}),
     ) -> None:
         self.backend = backend
         self._growing = growing
@@ -172,8 +173,7 @@ class BranchEnd:
 
     def of_any_length(self, k: Any, value: Any) -> Any:
         """What a result or place holds; a text or tuple that differs in length from that of the other path as one of any length."""
-        found = of_any_length(value) if k in self._growing else None
-        return value if found is None else found
+        return with_any_length(value, self._growing[k]) if k in self._growing else value
 
     def side(self, k: int) -> Side:
         return self._side(self.layouts[k], self.spans[k])

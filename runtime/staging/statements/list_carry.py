@@ -402,7 +402,8 @@ class ListCarry:
 
     def _entry_contents(self, carried: Carried) -> dict[Path, Any]:
         """What the lists in a variable held before the loop."""
-        return {} if carried.entry is UNBOUND else self._contents_in(carried, carried.entry)
+        entry = carried.entry if carried.longer is UNBOUND else carried.longer
+        return {} if entry is UNBOUND else self._contents_in(carried, entry)
 
     def _contents_before(self, carried: Carried) -> dict[Path, Any]:
         """As `_entry_contents`. Lists in arrays that only iterations make, where there was None say, held nothing."""

@@ -425,13 +425,14 @@ class LoopTrace:
     ) -> list[Any]:
         """Note what an iteration leaves in each variable. Returns the leaves of all."""
         flat: list[Any] = []
-        self.carry.take_any_length()
         end.variables = list(self.carry.variables)
         for k, variable in enumerate(end.variables):
             if id(variable) in end.unknown:
                 end.ends.append(None)
                 continue
-            value = variable.get()
+            left = variable.get()
+            if (value := self.carry.with_any_length(variable, left)) is not left:
+                variable.set(value)
             lists: dict[Path, ListEnd] = {}
             if isinstance(variable, ContentsPlace) or not (value is UNBOUND or is_leaf(value)):
                 lists = self.lists.fit(variable, starts.get(id(variable), {}))
@@ -441,7 +442,7 @@ class LoopTrace:
                 continue
             if not isinstance(variable, ContentsPlace) and not is_leaf(value):
                 unstack_lists(value, in_arrays, region.writes)
-                self.stand_ins.end(k, value)
+                self.stand_ins.end(k, value if left is UNBOUND or is_leaf(left) else left)
             layout, leaves = self.carry.described(variable, value)
             leaves.append(self.marks.defined(value))
             places = {id(operand): k for k, operand in enumerate(self.settling.installed.get(id(variable), ()))}

@@ -9,8 +9,7 @@ from typing import Any
 from autograph.backends.base import Backend, LeafType, Output
 from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.effects.growing_texts import MANY_TEXTS, are_longer, is_text
-from autograph.runtime.effects.growing_values import may_differ_in_length, of_any_length
+from autograph.runtime.effects.growing_values import Path, many_texts_in, parts_that_grow
 from autograph.runtime.effects.staged_raises import is_absence_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
@@ -506,7 +505,7 @@ class Settling:
         count = len(self._mismatches)
         joined = self.joiner.join(carried.variable.name, before, after)
         if len(self._mismatches) > count:
-            if not (may_differ_in_length(before.inner, after.inner) and self._grows(carried)):
+            if not self._grows(carried, parts_that_grow(before.inner, after.inner, self.backend)):
                 return False
             self.of_one_length = self.carry.change(self._mismatches[count:], self.options.has_invariants)
             del self._mismatches[count:]
@@ -527,15 +526,17 @@ class Settling:
         self.carry.replace(carried, Slot(carried.variable.name, owner))
         return True
 
-    def _grows(self, carried: Carried) -> bool:
-        """Carry a text or tuple of any length, as iterations make one of it that its layout does not hold; False if it is none, or is so
-        carried."""
-        entry = None if isinstance(carried.variable, ContentsPlace) else of_any_length(carried.entry)
-        if entry is None:
+    def _grows(self, carried: Carried, paths: Sequence[Path]) -> bool:
+        """Carry the texts and tuples at these paths as such of any length; False if there are none, or all are so carried."""
+        if isinstance(carried.variable, ContentsPlace):
+            paths = [path for path in paths if path]
+        known = self.carry.longer.setdefault(id(carried.variable), set())
+        if carried.entry is UNBOUND or known.issuperset(paths):
             return False
-        carried.entry = entry
-        fresh = self.carry.start(carried.variable, carried.entry)
+        known.update(paths)
         self._rounds = 0
+        carried.longer = self.carry.with_any_length(carried.variable, carried.entry)
+        fresh = self.carry.start(carried.variable, carried.longer)
         carried.layout, carried.start, carried.types = fresh.layout, fresh.start, fresh.types
         return True
 
@@ -546,12 +547,11 @@ class Settling:
           surely: whether most of the many must be another with something before or after it.
         """
         found = [
-            each
+            (each, many_texts_in(each.typed().inner, each.variable.name in names, surely))
             for each in self.carry.carried
-            if each.is_input and (each.variable.name in names or constants_in(each.layout) > MANY_TEXTS)
-            if is_text(each.entry) and (not surely or are_longer(each.layout))
+            if each.is_input
         ]
-        return any([self._grows(carried) for carried in found])
+        return any([self._grows(each, paths) for each, paths in found])
 
     def _widen(self, carried: Carried, joined: Joined, before: Maybe, after: Maybe) -> None:
         layout = joined.layout

@@ -23,7 +23,13 @@ from autograph.runtime.layouts.describe import typed, unflatten, untyped, withou
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of, tags_in
 from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, sizes_that_change, too_many
 from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.layouts.statement_variables import Variable, contents_of_cells, find_variables, flatten
+from autograph.runtime.layouts.statement_variables import (
+    UNBOUND,
+    Variable,
+    contents_of_cells,
+    find_variables,
+    flatten,
+)
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions
 from autograph.runtime.staging.statements.growing_lists import GrowingList
 from autograph.runtime.staging.statements.joined_parts import EndParts
@@ -169,7 +175,7 @@ class Carried:
       layout: how its value is built, its leaves not typed.
       start: its leaves before the loop (`MISSING` where unbound), the last one whether it is bound.
       types: their types; None for a leaf that is no array and must stay what it is.
-      entry: the value before the loop.
+      entry: the value before the loop; longer: the same with texts and tuples of any length where iterations make them longer.
       is_input: whether iterations see it; a variable that each iteration rebinds is only an output.
       lists: what an iteration makes of the lists in it, by the way that leads to each.
       widened: how often the lists in it have got more room.
@@ -182,6 +188,7 @@ class Carried:
     start: list[Any]
     types: list[LeafType | None]
     entry: Any
+    longer: Any = UNBOUND
     is_input: bool = True
     results: list[Any] = field(default_factory=list)
     lists: dict[Path, ListEnd] = field(default_factory=dict)
