@@ -429,12 +429,7 @@ class Operators(InTrace):
 
     @lazy
     def class_tests(self) -> ClassTests:
-        return ClassTests(
-            self.backend,
-            self.trace,
-            self.absences.presence,
-            has_computed=lambda value, name: self.library.has_attribute(value, name),
-        )
+        return ClassTests(self.backend, self.trace, self.absences.presence, self.library.has_attribute)
 
     matches_class = _operator(class_tests, ClassTests.matches_class)
     positional = _operator(class_tests, ClassTests.positional)

@@ -359,6 +359,11 @@ def traced_leaves(backend: Backend, functions: Sequence[Callable[..., Any]]) -> 
     return filter(backend.is_traced, _leaves_reached(functions))
 
 
+def may_become_traced(backend: Backend, functions: Sequence[Callable[..., Any]]) -> bool:
+    """Whether anything that a loop's functions reach directly is traced now: then staging is worth a trial."""
+    return not backend.is_eager() and any(True for _ in traced_leaves(backend, functions))
+
+
 def _leaves_reached(functions: Sequence[Callable[..., Any]]) -> Iterator[Any]:
     """What the functions' variables from outside hold, and those of functions in them; containers and objects unpacked."""
     pending, seen = list(functions), set(map(id, functions))

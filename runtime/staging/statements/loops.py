@@ -32,6 +32,7 @@ from autograph.runtime.staging.statements.loop_state import (
     Thunk,
     WhileLoop,
     cell_values,
+    may_become_traced,
     peeling,
     traced_leaves,
 )
@@ -74,9 +75,7 @@ class Loops(InTrace):
         self.backend = backend
         self.raising = conditionals.raising
         self.generators = Generators(backend, trace, call, conditionals.not_, self.for_stmt, remaining)
-        self.rolling = Rolling(
-            *(backend, trace, opaque, python_only, conditionals.truth, self.for_loop, self.may_become_traced)
-        )
+        self.rolling = Rolling(*(backend, trace, opaque, python_only, conditionals.truth, self.for_loop))
         self._iteration = Iteration(backend, trace, call)
         self._checks, self._opaque, self._absences = checks, opaque, absences
         self._staged_if, self._truth = conditionals.staged_if, conditionals.truth
@@ -108,7 +107,7 @@ class Loops(InTrace):
         """Run ``body`` while ``test()`` is true; ``names`` and ``result`` as for `if_stmt`, ``python_only`` as for `for_stmt`."""
         loop = WhileLoop(test, body, names, result, options)
         surely = options.has_traced_bound or (options.is_one_loop and self.backend.is_tracing())
-        tried = options.unroll is True or not (surely or self.may_become_traced((test, body)))
+        tried = options.unroll is True or not (surely or may_become_traced(self.backend, (test, body)))
         writes = False
         if not tried and not surely:
             is_staged, writes = self._staged_by_its_test(loop)
@@ -198,12 +197,10 @@ class Loops(InTrace):
             iterable = iterable.iterable if is_in_program() else iter(iterable)
         if isinstance(iterable, SequenceIterator) and (iterable.is_open or (is_kept and iterable.has_position)):
             iterable, is_kept = self.generators.temporary(self._remaining(iterable)), False
-        is_kept = is_kept and not self.generators.may_end_at_run_time(
-            iterable
-        )  # the loop after it makes its own generator
-        endless = None if is_kept else self.generators.endless(iterable, test)
-        iterable = iterable if endless is None else endless
-        is_resumed = is_kept and endless is None and isinstance(iterable, Iterator)
+        # A loop after it makes its own generator of what is left.
+        is_kept = is_kept and not self.generators.may_end_at_run_time(iterable)
+        iterable = iterable if is_kept else self.generators.endless(iterable, test) or iterable
+        is_resumed = is_kept and isinstance(iterable, Iterator)
         if is_resumed and self.generators.source_of(iterable) is None:
             self.generators.check_advanced(iterable)
         loop = ForLoop(body, names, test, result, options, None if bar is None else bar.report, is_resumed=is_resumed)
@@ -221,8 +218,7 @@ class Loops(InTrace):
         if self.journal.is_rolling and is_used_up(iterable):
             raise NotRollable("it uses up an iterator")
         if options.unroll is not True and self.backend.is_tracing():
-            over_data = self._loop_of(iterable)
-            if over_data is not None:
+            if (over_data := self._loop_of(iterable)) is not None:
                 over_data(self._checks, loop)
                 return
         staged = None if options.unroll is True else self._as_staged(iterable, options)
@@ -236,7 +232,7 @@ class Loops(InTrace):
         is_range = isinstance(iterable, range | StagedRange)
         reason = None
         if loop.test is not None and options.unroll is not True and is_range and len(iterable) > 1:
-            if self.may_become_traced(loop.functions):
+            if may_become_traced(self.backend, loop.functions):
                 found = self._tried_for(iterable, loop, python_only)
                 if found.is_staged:
                     return
@@ -292,8 +288,7 @@ class Loops(InTrace):
 
     def _for_entries(self, entries: Sequence[tuple[Any, Any]], loop: ForLoop) -> None:
         """A loop over a dict of which some keys may be absent: the body runs for those that are there."""
-        entries = entries[: loop.options.bound]
-        for present, item in entries:
+        for present, item in entries[: loop.options.bound]:
             go_on = present
             if loop.test is not None:
                 test = self._asked(loop.test())
@@ -340,10 +335,6 @@ class Loops(InTrace):
         for item in items:
             watch.step()
             self._run_if(loop.test(), loop, item)
-
-    def may_become_traced(self, functions: Sequence[Callable[..., Any]]) -> bool:
-        """Whether anything the loop's functions reach directly is traced now: then staging is worth a trial."""
-        return not self.backend.is_eager() and any(True for _ in traced_leaves(self.backend, functions))
 
     # Staged.
 

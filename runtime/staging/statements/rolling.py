@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.staging.access.list_writes import PerhapsAtIndex
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.loop_carry import LoopTrace
-from autograph.runtime.staging.statements.loop_state import CarryChanges, ForLoop, WhileLoop
+from autograph.runtime.staging.statements.loop_state import CarryChanges, ForLoop, WhileLoop, may_become_traced
 from autograph.runtime.tracing.locations import is_internal, user_location
 
 # So often a loop by a test of Python numbers runs at most, if it is one loop; Python would record it for many minutes.
@@ -39,7 +39,7 @@ class Rolling(InTrace):
     Args:
       python_only: what in a function, if anything, shows whether a number is Python's or traced.
       truth: of `Conditionals`.
-      for_loop, may_become_traced: of `Loops`.
+      for_loop: of `Loops`.
     """
 
     def __init__(
@@ -50,7 +50,6 @@ class Rolling(InTrace):
         python_only: PythonOnly,
         truth: Callable[[Any], Any],
         for_loop: Callable[..., LoopTrace],
-        may_become_traced: Callable[[Sequence[Callable[..., Any]]], bool],
     ) -> None:
         self.backend = backend
         super().__init__(trace)
@@ -58,7 +57,6 @@ class Rolling(InTrace):
         self.python_only = python_only
         self.truth = truth
         self.for_loop = for_loop
-        self.may_become_traced = may_become_traced
 
     def may_be_rolled(self, items: Any, loop: ForLoop) -> bool:
         """Whether a loop may make the program so large that it is worth a trial."""
@@ -69,7 +67,7 @@ class Rolling(InTrace):
         if len(items) < 2:
             return False
         copies = self.journal.copies.within(len(items))
-        if copies.is_few() or not self.may_become_traced(loop.functions):
+        if copies.is_few() or not may_become_traced(self.backend, loop.functions):
             return False
         known = copies.sizes.get(loop.code)
         return known is None or (isinstance(known, int) and copies.is_large(known))
