@@ -88,6 +88,22 @@ def test_a_counter_of_a_while_loop_is_where_it_began_or_beyond():
     assert np.asarray(ag.function(sieve)(flags, n)).tolist() == sieve(np.ones(50, bool), 50).tolist()
 
 
+@pytest.mark.parametrize("n", [0, 1])
+def test_what_is_counted_in_one_iteration(n):
+    def counted(x, n):
+        items, count = [], 0
+        for v in x[:1]:
+            if n > 0:
+                items.append(v)
+        for v in items:
+            count += 1
+        for _ in ag.range(1):
+            count += 2
+        return count
+
+    assert int(ag.function(counted)(jnp.arange(3.0), jnp.int32(n))) == 2 + n
+
+
 def test_a_counter_that_may_reach_zero_is_compared():
     def down(x, n):
         p, total = 5, 0

@@ -44,7 +44,11 @@ def decide_by_ranges(loop: Loop) -> Loop:
     indices = _counted((0, 0), 1, length, index)
     block = _settled(program, [*start, indices, *map(bounds_of_value, spec.arrays)], results, length)
     decided = block.program(program)
-    fixed = {k for k in results if _is_one(start[k]) and block.of(program.jaxpr.invars[k]) == start[k]}
+    fixed = {  # in each iteration, and after the last
+        k
+        for k, result in results.items()
+        if _is_one(start[k]) and start[k] == block.of(program.jaxpr.invars[k]) == block.of(result)
+    }
     if decided is program and not fixed:
         return loop
     carry = [(cast(*each), each[1]) if k in fixed else each for k, each in enumerate(spec.carry)]
