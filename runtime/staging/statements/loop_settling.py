@@ -549,7 +549,7 @@ class Settling:
         found = [
             (each, many_texts_in(each.typed().inner, each.variable.name in names, surely))
             for each in self.carry.carried
-            if each.is_input
+            if each.is_input and (names or constants_in(each.layout))
         ]
         return any([self._grows(each, paths) for each, paths in found])
 
