@@ -33,7 +33,7 @@ from autograph.runtime.effects.raise_sites import (
     shows_tracer,
 )
 from autograph.runtime.effects.raising import Scope, Tried, catching, current, leave, leaving_refused, remade
-from autograph.runtime.effects.snapshots import with_snapshots
+from autograph.runtime.effects.snapshots import with_snapshots, write_as_shown
 from autograph.runtime.errors import StagingError, TooLargeIntError, describe_location
 from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.in_trace import InTrace, Trace
@@ -170,6 +170,7 @@ class Raising(InTrace):
         """``make(*values)``: a text in an exception or a print; to be made at run time if values are traced."""
         read = _as_read(values)
         if any(map(self.backend.is_traced, jax.tree_util.tree_leaves(read))):
+            write_as_shown(make, values, lambda: _as_read(values))
             return DeferredText(make, read)
         return self.text_now(make, *jax.tree_util.tree_map(_known_value, values))
 
@@ -181,6 +182,7 @@ class Raising(InTrace):
             if any(map(self.backend.is_traced, jax.tree_util.tree_leaves(read))):
                 if self.journal.is_rolling:
                     raise NotRollable("it makes a text of what may be a Python number")
+                write_as_shown(make, values, lambda: _as_read(values))
                 return TracedText(make, read)
             text = make(*values)
             if not self.backend.is_eager() and shows_tracer(text):
