@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import enum
 
 import jax
@@ -344,3 +346,28 @@ def test_inside_shard_map_scan_and_checkpoint():
     wanted = 8.0 + np.sin(1.0)
     np.testing.assert_allclose(ag.function(f)(x), wanted, rtol=1e-6)
     np.testing.assert_allclose(jax.jit(ag.convert(f))(x), wanted, rtol=1e-6)
+
+
+def test_copies_of_what_is_chosen_are_copies_of_each_candidate():
+    @dataclasses.dataclass
+    class Job:
+        name: str
+        cost: float
+
+    def first_of_sorted(x):
+        jobs = [Job("a", x), Job("b", 1.0), Job("c", 2.0)]
+        jobs.sort(key=lambda job: job.cost)
+        found = dataclasses.asdict(jobs[0])
+        return found["name"], found["cost"]
+
+    def copied(x):
+        one, other = Job("a", 1.0), Job("b", 2.0)
+        job = one if x > 0 else other
+        deep, shallow = copy.deepcopy(job), copy.copy(job)
+        deep.cost += 10.0
+        shallow.cost += 100.0
+        return one.cost, other.cost, job.cost, deep.cost, shallow.cost, deep.name, copy.copy("s" if x > 0 else "t")
+
+    for program in (first_of_sorted, copied):
+        for x in (0.5, 3.0, -1.0):
+            assert ag.function(program)(jnp.float32(x)) == program(x)

@@ -13,6 +13,7 @@ from autograph._passes.nodes import Context, Rewriter, dict_display, placed
 
 _DISPLAYS = (gast.List, gast.Tuple, gast.Dict)
 _ADDING = frozenset({"append", "appendleft", "insert", "setdefault"})
+_COPYING = frozenset({"copy", "deepcopy"})
 _PURE = (
     gast.Name,
     gast.Constant,
@@ -34,8 +35,8 @@ class LowerLists(Rewriter):
     Those are empty ones, and those assigned to a name, or an attribute, whose ``append`` (or a like method, or one
     that searches) is written somewhere in the function, or a slice of which is written, or that is given to a function
     which changes its length, or that is bound to lists of other lengths (``xs = xs[1:]``), or to a name that
-    such a name is bound to, as are comprehensions, ``list(…)``, ``[0] * n`` and sums of lists. So are the latter where
-    items are written at computed indices: what is written at a traced one is carried as one array then.
+    such a name is bound to, as are comprehensions, ``list(…)``, ``xs[1:]``, ``copy.copy(xs)``, ``[0] * n`` and sums of lists. So
+    are the latter where items are written at computed indices: what is written at a traced one is carried as one array then.
 
     So are displays given to a parameter of such a name (``Stack(items=[1])``) or to such a function, and those in a
     display whose items' methods are called (``rows[0].append``) or whose items' items are written (``rows[i][j] = v``),
@@ -251,11 +252,12 @@ class LowerLists(Rewriter):
             is_list = (
                 isinstance(node.func, gast.Name) and node.func.id == "list" and not self.context.is_own_name("list")
             )
-            return (
-                is_list or _is_comprehension(node) or _is_operator(node, "repeated") or _is_operator(node, "extended")
-            )
+            is_made = is_list or _is_comprehension(node) or _is_copy(node)
+            return is_made or _is_operator(node, "repeated") or _is_operator(node, "extended")
         if isinstance(node, gast.BinOp) and isinstance(node.op, gast.Add | gast.Mult):
             return self._makes_list(node.left) or self._makes_list(node.right)
+        if isinstance(node, gast.Subscript):
+            return isinstance(node.slice, gast.Slice)
         return isinstance(node, gast.ListComp | gast.List)
 
     def _new(self, node: gast.AST) -> gast.AST:
@@ -384,6 +386,12 @@ def _is_operator(call: gast.AST, name: str) -> bool:
 def _is_comprehension(call: gast.AST) -> bool:
     """Whether this is what a comprehension of one clause has become: ``ag__.list_of(lambda v: element, items)``."""
     return _is_operator(call, "list_of") and bool(call.args) and isinstance(call.args[0], gast.Lambda)
+
+
+def _is_copy(call: gast.AST) -> bool:
+    """Whether this is ``copy.copy(items)`` or ``copy.deepcopy(items)``."""
+    function = call.func
+    return isinstance(function, gast.Attribute) and _name(function.value) == "copy" and function.attr in _COPYING
 
 
 def _bound(target: gast.AST, value: gast.AST) -> Iterator[tuple[str | None, gast.AST]]:

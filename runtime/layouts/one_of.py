@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import enum
 import functools
 import operator
@@ -136,6 +137,12 @@ class OneOf:
         for place, number in np.ndenumerate(np.asarray(code)):
             found[place] = self._candidates[number]
         return found
+
+    def __copy__(self) -> OneOf:
+        return OneOf(list(map(copy.copy, self._candidates)), self._code)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> OneOf:
+        return OneOf([copy.deepcopy(each, memo) for each in self._candidates], self._code)
 
     def __autograph_truth__(self) -> Any:
         if holds_objects(self):

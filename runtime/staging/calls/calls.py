@@ -244,8 +244,8 @@ class Calls(InTrace):
             and not self.backend.is_eager()
         ):
             return getattr(TracedList(called.__self__, self._operators), called.__name__)
-        if called.__name__ == "sort" and type(called.__self__) is list and not self.backend.is_eager():
-            return functools.partial(self._sort, called.__self__)
+        if called.__name__ in ("sort", "copy") and type(called.__self__) is list and not self.backend.is_eager():
+            return functools.partial(getattr(self, f"_{called.__name__}"), called.__self__)
         if called.__name__ == "get" and isinstance(called.__self__, dict) and not self.backend.is_eager():
             return functools.partial(self._operators.lookups.get_of_dict, called.__self__)
         if called.__name__ == "join" and type(called.__self__) is str and not self.backend.is_eager():
@@ -260,6 +260,9 @@ class Calls(InTrace):
             items.sort(key=key and self.call(key), reverse=reverse)
         else:
             items[:] = found
+
+    def _copy(self, items: list[Any]) -> list[Any]:
+        return self._operators.lists.new_list(items.copy())
 
     def _class(self, cls: type) -> Any:
         """A user's class, called so that its ``__init__`` is converted; others as they are, but for tqdm's."""
