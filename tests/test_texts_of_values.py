@@ -99,7 +99,7 @@ def test_a_text_that_is_read_is_refused(use):
     "use",
     [
         lambda n: hash(n),
-        lambda n: "ab" * n,
+        lambda n: "ab".center(n),
         lambda n: hex(n),
         lambda n: chr(n),
         lambda n: n.bit_length(),
@@ -278,3 +278,35 @@ def test_a_text_joined_of_constants_is_resolved_outside():
 )
 def test_a_text_with_constants_is_resolved_outside(text):
     assert jax.jit(ag.convert(text))(jnp.float32(2.5)).resolve() == ag.function(text)(jnp.float32(2.5)) == text(2.5)
+
+
+def banner(n):
+    return "#" * n
+
+
+def twice_repeated(n):
+    return f"{n}-" * n + "." * 2 + 2 * ("=" * n)
+
+
+def repeated_in_a_loop(n):
+    text = ""
+    while n > 0:
+        text += "ab" * (n % 3) + "|"
+        n -= 1
+    return text
+
+
+def repeated_by_path(n):
+    return "<" + ("+" * n if n > 2 else "-" * (3 - n)) + ">"
+
+
+@pytest.mark.parametrize("program", [banner, twice_repeated, repeated_in_a_loop, repeated_by_path])
+def test_repeated_as_often_as_the_run_says(program):
+    made = ag.function(program)
+    for n in (0, 1, 3, 7):
+        assert made(jnp.asarray(n)) == program(n)
+
+
+def test_a_text_is_not_repeated_a_fraction_of_times():
+    with pytest.raises(TypeError):
+        ag.function(lambda x: "#" * x)(jnp.float32(2.0))

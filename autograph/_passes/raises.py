@@ -120,6 +120,8 @@ def _is_text(node: gast.AST) -> bool:
         return True
     if isinstance(node, gast.BinOp) and isinstance(node.op, gast.Mod):
         return _is_literal(node.left)
+    if isinstance(node, gast.BinOp) and isinstance(node.op, gast.Mult):
+        return _is_literal(node.left) or _is_literal(node.right)
     if isinstance(node, gast.BinOp) and isinstance(node.op, gast.Add):
         return any(_is_text(side) or _is_literal(side) for side in (node.left, node.right))
     if not isinstance(node, gast.Call):
@@ -130,9 +132,9 @@ def _is_text(node: gast.AST) -> bool:
 
 
 def is_format(node: gast.AST) -> bool:
-    """Whether this expression puts values into the places of a literal text: ``"…" % x`` or ``"…".format(x)``."""
+    """Whether this expression puts values into the places of a literal text, or repeats it: ``"…" % x``, ``"…".format(x)``, ``"…" * n``."""
     return _is_text(node) and (
-        (isinstance(node, gast.BinOp) and isinstance(node.op, gast.Mod))
+        (isinstance(node, gast.BinOp) and isinstance(node.op, gast.Mod | gast.Mult))
         or (isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute))
     )
 

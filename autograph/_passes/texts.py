@@ -11,7 +11,7 @@ _DEFERRING = frozenset(["text", "text_now"])  # make a text of the values that t
 
 
 class LowerTexts(Rewriter):
-    """Rewrites f-strings, and texts that are made by ``%`` and `str.format`.
+    """Rewrites f-strings, and texts that are made by ``%``, ``*`` and `str.format`.
 
     One that a ``print``, a logger or ``warnings.warn`` is given is made when that prints.
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.code.library_table import is_library
@@ -74,6 +75,11 @@ class TracedText(DeferredText):
     def __radd__(self, other: Any) -> Any:
         return TracedText(_concatenated, (other, self)) if isinstance(other, str) else NotImplemented
 
+    def __mul__(self, count: Any) -> Any:
+        return TracedText(_repeated, (self, count)) if _is_integer(count) else NotImplemented
+
+    __rmul__ = __mul__
+
     def _refused(self, *_: Any) -> Any:
         raise StagingError(
             f"{user_location()}\n  A string of traced values is read at trace time, but its contents are known only at run time.\n  "
@@ -86,7 +92,7 @@ class TracedText(DeferredText):
         return self._refused()
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __len__ = __bool__ = _refused
-    __iter__ = __getitem__ = __contains__ = __mod__ = __mul__ = __rmul__ = __int__ = __float__ = _refused
+    __iter__ = __getitem__ = __contains__ = __mod__ = __int__ = __float__ = _refused
     __hash__ = _refused
 
 
@@ -99,6 +105,14 @@ def concatenated(one: Any, other: Any) -> Any:
 
 def _concatenated(*parts: Any) -> str:
     return "".join(map(str, parts))
+
+
+def _repeated(text: Any, count: Any) -> str:
+    return str(text) * int(count)
+
+
+def _is_integer(count: Any) -> bool:
+    return np.ndim(count) == 0 and jnp.issubdtype(jnp.result_type(count), jnp.integer)
 
 
 def text_of_error(error: Any, made: Remade, show: Callable[[Any], str]) -> Any:
