@@ -102,7 +102,8 @@ class _Rewriting:
         for number, equation in enumerate(jaxpr.eqns):
             here = (*path, number)
             step = self._plan.steps.get(here)
-            row = rows.get(equation.invars[0]) if jax_compat.name_of(equation) in ("squeeze", "reshape") else None
+            is_reshaped = jax_compat.name_of(equation) in ("squeeze", "reshape") and not is_literal(equation.invars[0])
+            row = rows.get(equation.invars[0]) if is_reshaped else None
             if row is not None and row.shape == equation.outvars[0].aval.shape:
                 env[equation.outvars[0]] = row  # one value for all that read it: a derivative keeps it once
                 continue

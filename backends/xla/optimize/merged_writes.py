@@ -50,7 +50,8 @@ def _found(program: ClosedJaxpr) -> tuple[Any, Any, bool] | None:
     """Two writes that can become one, and whether the first is made in any case."""
     jaxpr = program.jaxpr
     made = {each.outvars[0]: each for each in jaxpr.eqns if jax_compat.name_of(each) == "scatter"}
-    behind = [(made[each.invars[0]], each) for each in made.values() if each.invars[0] in made]
+    others = [each for each in made.values() if not is_literal(each.invars[0])]
+    behind = [(made[each.invars[0]], each) for each in others if each.invars[0] in made]
     pairs = [pair for pair in behind if _may_merge(jaxpr, *pair)]
     if not pairs:
         return None

@@ -263,7 +263,7 @@ class _Block:
 
     def _number(self, name: str, equation: Any) -> Any:
         """The number that an equation takes out of a vector made of numbers; None of another equation."""
-        if name not in ("squeeze", "reshape") or equation.outvars[0].aval.shape != ():
+        if name not in ("squeeze", "reshape") or equation.outvars[0].aval.shape != () or is_literal(equation.invars[0]):
             return None
         vector = self._vectors.get(equation.invars[0], ())
         return vector[0] if len(vector) == 1 else None

@@ -21,7 +21,7 @@ from autograph.runtime.layouts.one_of import OneOf, each
 from autograph.runtime.layouts.optional import is_known
 from autograph.runtime.layouts.perhaps import Perhaps, has_perhaps, is_perhaps, perhaps, read, read_key
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import LOCAL, births
 
 _NOTHING: Any = object()
 _MOST_CALLS = 4  # keys of ``f(**d)`` that may be absent: each doubles how often the call is traced
@@ -152,9 +152,9 @@ class Absences(InTrace):
         """
         moved = [key for key, value in owner.items() if is_perhaps(value) and value.absence.is_moved]
         if moved and len(owner) > 1:
-            births = LOCAL.births
+            known = births()
             held = [value.held if is_perhaps(value) else value for value in owner.values()]
-            if births is not None and births.knows(owner) and all(isinstance(value, list) for value in held):
+            if known is not None and known.knows(owner) and all(isinstance(value, list) for value in held):
                 self.end_trace(owner, "The order of a dict's keys is read, in which paths of a traced condition differ")
             raise StagingError(
                 f"{user_location()}\n  The order of a dict's keys is read here, and paths of a traced condition differ in where "
