@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 
 from autograph.runtime.tracing.language import LANGUAGE
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import LOCAL, births
 
 
 @dataclass(frozen=True)
@@ -154,3 +154,10 @@ def merged_order(one: Iterable[Any], other: Iterable[Any]) -> list[Any] | None:
                 found.append(each)
         found.append(key)
     return [*found, *rest]
+
+
+def is_own_dict_of_lists(owner: Mapping[Any, Any]) -> bool:
+    """Whether the program has made a dict, and it holds lists alone."""
+    known = births()
+    held = (value.held if is_perhaps(value) else value for value in owner.values())
+    return known is not None and known.knows(owner) and all(isinstance(value, list) for value in held)

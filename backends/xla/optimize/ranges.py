@@ -90,7 +90,9 @@ def _settled(
         wider = [var for var, result in pending.items() if not _is_within(block.of(result), given[var])]
         if not wider:
             return block
-        given.update((var, bounds_of_type(var.aval)) for var in wider)
+        for var in wider:
+            given[var] = bounds_of_type(var.aval)
+            del pending[var]  # whatever the result is, it is cast to this type
 
 
 def _step(jaxpr: Any, variable: Any, result: Any) -> int | None:

@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 
 from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import is_library
+from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
@@ -19,9 +20,17 @@ from autograph.runtime.layouts.dict_kinds import dict_kind
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, each
 from autograph.runtime.layouts.optional import is_known
-from autograph.runtime.layouts.perhaps import Perhaps, has_perhaps, is_perhaps, perhaps, read, read_key
+from autograph.runtime.layouts.perhaps import (
+    Perhaps,
+    has_perhaps,
+    is_own_dict_of_lists,
+    is_perhaps,
+    perhaps,
+    read,
+    read_key,
+)
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import LOCAL, births
+from autograph.runtime.tracing.recording import LOCAL
 
 _NOTHING: Any = object()
 _MOST_CALLS = 4  # keys of ``f(**d)`` that may be absent: each doubles how often the call is traced
@@ -137,9 +146,8 @@ class Absences(InTrace):
         for key, value in owner.items():
             present = self.presence(value)
             held = value.held if is_perhaps(value) else value
-            item = (
-                (key, held) if isinstance(container, ItemsView) else held if isinstance(container, ValuesView) else key
-            )
+            of_value = held if isinstance(container, ValuesView) else key
+            item = (key, held) if isinstance(container, ItemsView) else of_value
             if present is not False:
                 found.append((present, item))
         return found
@@ -152,9 +160,7 @@ class Absences(InTrace):
         """
         moved = [key for key, value in owner.items() if is_perhaps(value) and value.absence.is_moved]
         if moved and len(owner) > 1:
-            known = births()
-            held = [value.held if is_perhaps(value) else value for value in owner.values()]
-            if known is not None and known.knows(owner) and all(isinstance(value, list) for value in held):
+            if is_own_dict_of_lists(owner):
                 self.end_trace(owner, "The order of a dict's keys is read, in which paths of a traced condition differ")
             raise StagingError(
                 f"{user_location()}\n  The order of a dict's keys is read here, and paths of a traced condition differ in where "
@@ -322,6 +328,8 @@ class Absences(InTrace):
         What the dict would hold there is nothing on these paths, so it becomes that, where it can. Else two lists of which neither
         could be the other are values of one key only in a dict with traced keys, so the dict becomes one.
         """
+        if self.journal.copies.count > UNROLLED_AT_MOST and is_own_dict_of_lists(owner):
+            self.end_trace(owner, "A key that only some paths have set is set in each of many iterations")
         held = owner[key].held
         became: list[Any] = []
 
@@ -499,26 +507,9 @@ def _known(name: str) -> Callable[..., Any]:
     return lambda self, *args: getattr(self.known(), name)(*args)
 
 
+_READING = "iter len contains eq ne lt le gt ge and or sub xor rand ror rsub rxor"
 for _kind in (_Keys, _Values, _Items):
-    for _name in (
-        "iter",
-        "len",
-        "contains",
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "and",
-        "or",
-        "sub",
-        "xor",
-        "rand",
-        "ror",
-        "rsub",
-        "rxor",
-    ):
+    for _name in _READING.split():
         setattr(_kind, f"__{_name}__", _known(f"__{_name}__"))
 _VIEWS_OF: Mapping[str, Any] = types.MappingProxyType({"keys": _Keys, "values": _Values, "items": _Items})
 
