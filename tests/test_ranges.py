@@ -221,3 +221,15 @@ def _operands(equation, given):
         else:
             found.append(pending.pop(0))
     return found
+
+
+def test_what_no_iteration_sets_after_all_has_no_value():
+    def program(n):
+        found = None
+        for _ in ag.range(4):
+            for k in ag.range(1, 4):
+                if k > 3 and found is None:
+                    found = k
+        return n if found is None else found
+
+    assert jax.jit(ag.convert(program))(5) == ag.function(program)(5) == program(5)

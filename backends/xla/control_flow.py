@@ -14,7 +14,7 @@ import jax.export
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.backends.base import LeafType, LoopSpec, Output, RolledLoop, Traced
+from autograph.backends.base import MISSING, LeafType, LoopSpec, Output, RolledLoop, Traced
 from autograph.backends.recursive import RecursionSpec
 from autograph.backends.xla import (
     jax_compat,
@@ -248,7 +248,7 @@ class _Emission:
 
     def _whole(self, changed: Sequence[Any]) -> list[Any]:
         """All of the carry, where what changes has these values."""
-        values = [value for value, _ in self._spec.carry]
+        values = [cast(*each) if each[0] is MISSING else each[0] for each in self._spec.carry]
         for k, value in zip(self._loop.order, changed, strict=True):
             values[k] = value
         return values

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograph.backends.base import LeafType, LoopSpec, Output, Traced
+from autograph.backends.base import MISSING, LeafType, LoopSpec, Output, Traced
 from autograph.runtime.containers.element_kinds import NUMBERS, DifferentKinds
 from autograph.runtime.containers.iterables import StagedIterable, slice_type
 from autograph.runtime.containers.parts import Path, lists_in_arrays, unstack_lists
@@ -294,7 +294,8 @@ class LoopTrace:
                 known = self.numbers.get(position)
                 if known is None and k in counts:
                     known = self.backend.known_result(self.spec, position)
-                leaves.append(start if result is None else values[position] if known is None else known)
+                is_kept = result is None and start is not MISSING
+                leaves.append(start if is_kept else values[position] if known is None else known)
                 if result is True and self.settling.surely_runs and k in tags:
                     leaves[-1] = True  # None is only what the first iteration finds
                 position += 1
