@@ -350,3 +350,37 @@ def test_a_write_after_many_choices_takes_few_operations():
     xs = [1.0, -1.0, 2.0, -3.0, 1.0, -1.0]
     found = ag.function(exchanged_by_conditions)(list(map(jnp.float32, xs)))
     assert jax.tree.map(float, found) == exchanged_by_conditions(xs)
+
+
+def test_an_object_that_an_earlier_iteration_chose_is_that_object():
+    class Node:
+        def __init__(self, value, following):
+            self.value = value
+            self.following = following
+
+    def program(n):
+        first = Node(n, Node(n + 1, Node(2, None)))
+        last, count = first.following.following, 0
+        for k in ag.range(4):
+            if k == n:
+                last = first.following
+            if last is first.following:
+                count += 1
+        return count, last.value
+
+    def written(n):
+        first = Node(n, Node(n + 1, Node(2, None)))
+        last, count = first.following.following, 0
+        for k in ag.range(4):
+            if k == n:
+                last = first.following
+            if last is first.following:
+                count += 1
+            first.following.value += 1
+        return count, last.value
+
+    for each in (program, written):
+        for n in (0, 2, 3, 7):
+            wanted = each(n)
+            assert tuple(map(int, ag.function(each)(jnp.asarray(n)))) == wanted
+            assert tuple(map(int, jax.jit(ag.convert(each))(n))) == wanted

@@ -317,10 +317,20 @@ class Identities:
             return one is other
         if _identity(known) == _identity(another):
             return True
-        condition = False if self.are_apart(id(one), id(other)) else evaluated(_are_one(known.when, another.when))
+        if self.are_apart(id(one), id(other)):
+            condition: Condition = False
+        else:
+            condition = evaluated(_are_one(known.when, another.when))
+            self._note_asked(known, another)
         for each in (known, another):
             each.is_used = each.is_used or condition is not False
         return condition
+
+    def _note_asked(self, known: _Known, another: _Known) -> None:
+        """Note that what one may be was taken not to be what the other may be."""
+        ones, others = (self.those_of(mark for mark in each.when if isinstance(mark, int)) for each in (known, another))
+        pairs = [(one, other) for one in ones.values() for other in others.values() if one is not other]
+        self.asked += [(*pair, user_location()) for pair in pairs]
 
     def has_decided(self, part: Any) -> bool:
         """Whether a condition under which a container is another has decided what a write or a comparison does."""
