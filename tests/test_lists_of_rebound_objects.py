@@ -39,3 +39,25 @@ def test_a_method_that_appends_and_returns_its_object_under_transforms():
     assert float(jax.jit(total)(xs)) == 14
     assert jax.grad(total)(xs).tolist() == [2.0, 4.0, 6.0]
     assert jax.vmap(total)(jnp.stack([xs, 2 * xs])).tolist() == [14.0, 56.0]
+
+
+def test_lists_of_an_object_further_on_that_an_iteration_chooses():
+    class Node:
+        def __init__(self, value, following):
+            self.items = [value]
+            self.following = following
+
+    def program(n):
+        first = Node(7, Node(4, Node(1, Node(0, None))))
+        last, count = first.following.following.following, 0
+        for k in ag.range(5):
+            first.following.following.items.append(k)
+            if len(last.items) > 2:
+                count += last.items.pop()
+            if k == n:
+                last = first.following
+        return count, sum(first.following.following.items), len(last.items)
+
+    made = ag.function(program)
+    for n in (0, 1, 3, 9):
+        assert tuple(map(int, made(jnp.asarray(n)))) == program(n)

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from autograph.backends.base import Backend, NotRollable
+from autograph.backends.base import MISSING, Backend, NotRollable
 from autograph.runtime.containers.element_kinds import NUMBERS, Kind
 from autograph.runtime.containers.extents import Extent
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
@@ -271,11 +271,11 @@ class ListCarry:
         entries = self._contents_before(carried)
         value = carried.at_start()
         mine = self._contents_in(carried, value)
-        for path in (
-            mine.keys() & ends.keys() - entries.keys()
-        ):  # that only iterations make, as long as the first made them
+        # Those that only iterations make, as long as the first made them.
+        for path in mine.keys() & ends.keys() - entries.keys():
             if ends[path].is_array or ends[path].length != len(mine[path]):
                 mine[path] = entries[path] = ()
+        mine |= {path: () for path, held in mine.items() if isinstance(held, Padded) and held.length is MISSING}
         wider = {}
         for path, ended in ends.items():
             if path in mine and path in entries:
