@@ -9,6 +9,7 @@ import pytest
 
 import autograph as ag
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.optimize import merged_writes
 from autograph.backends.xla.optimize.merged_writes import merge_writes
 
 X = jnp.arange(6.0)
@@ -118,3 +119,19 @@ def test_derivatives():
         return jnp.sum(jnp.sin(x))
 
     np.testing.assert_allclose(jax.grad(ag.convert(total))(X, 2, 4), jax.grad(by_hand)(X), rtol=1e-6)
+
+
+def test_a_chain_of_writes_is_one_after_few_passes(monkeypatch):
+    passes = []
+    merged = merged_writes._merged
+    monkeypatch.setattr(merged_writes, "_merged", lambda *args: passes.append(1) or merged(*args))
+
+    def chain(x, i, n=16):
+        for k in range(n):
+            x = x.at[i].set(x[i] * 0.5 + k)
+        return x
+
+    program = merge_writes(jax.make_jaxpr(chain)(jnp.ones(3), 1))
+    assert str(program).count("scatter[") == 1 and len(passes) == 4
+    for i in (0, 2, 5):
+        np.testing.assert_allclose(jax_compat.replay(program, jnp.ones(3), i)[0], chain(jnp.ones(3), i))

@@ -41,30 +41,54 @@ def merge_writes(program: ClosedJaxpr) -> ClosedJaxpr:
     >>> jax_compat.replay(one, jnp.zeros(3), 1)
     [Array([0., 3., 0.], dtype=float32)]
     """
-    while (found := _found(program)) is not None:
-        program = _merged(program, *found)
+    while pairs := _pairs(program):
+        program = _merged(program, pairs)
     return program
 
 
-def _found(program: ClosedJaxpr) -> tuple[Any, Any, bool] | None:
-    """Two writes that can become one, and whether the first is made in any case."""
+@dataclass(frozen=True)
+class _Pair:
+    """Two writes that can become one. ``is_sure``: whether the first is made in any case."""
+
+    first: Any
+    second: Any
+    is_sure: bool
+
+
+def _pairs(program: ClosedJaxpr) -> list[_Pair]:
+    """Pairs of writes that can become one each, no write in two: of a chain of writes, half are left each time."""
     jaxpr = program.jaxpr
     made = {each.outvars[0]: each for each in jaxpr.eqns if jax_compat.name_of(each) == "scatter"}
     others = [each for each in made.values() if not is_literal(each.invars[0])]
     behind = [(made[each.invars[0]], each) for each in others if each.invars[0] in made]
-    pairs = [pair for pair in behind if _may_merge(jaxpr, *pair)]
+    if not behind:
+        return []
+    readers: dict[Any, list[Any]] = {first.outvars[0]: [] for first, _ in behind}
+    for equation in jaxpr.eqns:
+        for atom in {id(atom): atom for atom in equation.invars if not is_literal(atom)}.values():
+            if atom in readers:
+                readers[atom].append(equation)
+    results = {atom for atom in jaxpr.outvars if not is_literal(atom)}
+    pairs = [
+        (first, second)
+        for first, second in behind
+        if first.outvars[0] not in results and _may_merge(first, second, readers[first.outvars[0]])
+    ]
     if not pairs:
-        return None
+        return []
     terms = Terms()
     values = terms.with_values(program, [terms.operand(k, var.aval) for k, var in enumerate(jaxpr.invars)])[1]
+    found: list[_Pair] = []
+    taken: set[int] = set()
     for first, second in pairs:
-        indices = [values[write.invars[1]] for write in (first, second)]
-        if len(_places(terms, indices[0]) | _places(terms, indices[1])) == 1:
-            return first, second, _places(terms, indices[0]) == {indices[0]}
-    return None
+        places, others_places = (_places(terms, values[write.invars[1]]) for write in (first, second))
+        if len(places | others_places) == 1 and taken.isdisjoint((id(first), id(second))):
+            found.append(_Pair(first, second, places == {values[first.invars[1]]}))
+            taken.update((id(first), id(second)))
+    return found
 
 
-def _may_merge(jaxpr: Any, first: Any, second: Any) -> bool:
+def _may_merge(first: Any, second: Any, readers: Sequence[Any]) -> bool:
     """Whether one write follows another, and what the first makes of the array is read in elements at most."""
     (array,) = first.outvars
     if not is_small_write(first) or not is_small_write(second) or not are_alike(first, second):
@@ -72,20 +96,20 @@ def _may_merge(jaxpr: Any, first: Any, second: Any) -> bool:
     if any(map(is_literal, (first.invars[1], second.invars[1]))) or any(atom is array for atom in second.invars[1:]):
         return False
     window = jax_compat.scatter_window(first)
-    is_read = any(atom is array for each in jaxpr.eqns if each is not second for atom in each.invars)
-    if window is None or not is_read:
-        return window is not None and all(atom is not array for atom in jaxpr.outvars)
+    reads = [each for each in readers if each is not second]
+    if window is None or not reads:
+        return window is not None
     axes, sizes = window
     is_element = set(sizes) == {1} and len(axes) == len(sizes)
-    return is_element and _gives_elements(jaxpr, array, first.invars[1].aval.dtype, second)
+    return is_element and _are_reads(reads, array, first.invars[1].aval.dtype)
 
 
-def _gives_elements(jaxpr: Any, array: Any, index: Any, apart_from: Any = None) -> bool:
-    """Whether a program takes of an array nothing but elements, at indices of this dtype, ``apart_from`` what one equation does."""
+def _are_reads(equations: Sequence[Any], array: Any, index: Any) -> bool:
+    """Whether equations take of an array nothing but elements, at indices of this dtype."""
 
     def is_read(equation: Any) -> bool:
         places = [k for k, atom in enumerate(equation.invars) if atom is array]
-        if not places or equation is apart_from:
+        if not places:
             return True
         if jax_compat.name_of(equation) == "dynamic_slice":
             return equation.outvars[0].aval.size == 1 and all(
@@ -97,7 +121,12 @@ def _gives_elements(jaxpr: Any, array: Any, index: Any, apart_from: Any = None) 
             for place in places
         )
 
-    return all(map(is_read, jaxpr.eqns)) and all(atom is not array for atom in jaxpr.outvars)
+    return all(map(is_read, equations))
+
+
+def _gives_elements(jaxpr: Any, array: Any, index: Any) -> bool:
+    """Whether a program takes of an array nothing but elements, at indices of this dtype."""
+    return _are_reads(jaxpr.eqns, array, index) and all(atom is not array for atom in jaxpr.outvars)
 
 
 def _places(terms: Terms, index: int) -> set[int]:
@@ -109,25 +138,27 @@ def _places(terms: Terms, index: int) -> set[int]:
     return set() if is_nowhere else {index}
 
 
-def _merged(program: ClosedJaxpr, first: Any, second: Any, is_sure: bool) -> ClosedJaxpr:
-    """The program with the second write alone. ``is_sure``: whether the first is made in any case."""
+def _merged(program: ClosedJaxpr, pairs: Sequence[_Pair]) -> ClosedJaxpr:
+    """The program with the second write of each pair alone."""
     jaxpr = program.jaxpr
-    window = jax_compat.scatter_window(first)
-    assert window is not None
+    firsts, seconds = ({id(getattr(pair, name)): pair for pair in pairs} for name in ("first", "second"))
 
     def run(*operands: Any) -> list[Any]:
         replay = _Replay({**jax_compat.constants_of(program), **dict(zip(jaxpr.invars, operands, strict=True))})
         for equation in jaxpr.eqns:
-            if equation is first:
+            if id(equation) in firsts:
+                window = jax_compat.scatter_window(equation)
+                assert window is not None
                 array, index, value = replay.values(equation.invars)
                 replay.writes[equation.outvars[0]] = _Write(array, index, value, window[0])
-            elif equation is second:
+            elif (pair := seconds.get(id(equation))) is not None:
                 write = replay.writes[equation.invars[0]]
-                index, value = replay.values(second.invars[1:])
+                index, value = replay.values(equation.invars[1:])
                 is_made = jax.lax.index_in_dim(index, 0, keepdims=False) < write.array.shape[write.axes[0]]
-                index = write.index if is_sure else jax.lax.select(is_made, index, write.index)
+                index = write.index if pair.is_sure else jax.lax.select(is_made, index, write.index)
                 value = jax.lax.select(is_made, value, write.value)
-                replay.known[second.outvars[0]] = second.primitive.bind(write.array, index, value, **second.params)
+                made = equation.primitive.bind(write.array, index, value, **equation.params)
+                replay.known[equation.outvars[0]] = made
             else:
                 replay.evaluate(equation)
         return replay.values(jaxpr.outvars)
