@@ -55,7 +55,7 @@ def scope_of(function: gast.AST) -> Scope:
     """Return the scope of a ``FunctionDef``, ``AsyncFunctionDef`` or ``Lambda``."""
     parameters = frozenset(parameter_names(function.args))
     parts = list(walk_scope(_body(function)))
-    global_names, nonlocal_names = _declared(parts, gast.Global), _declared(parts, gast.Nonlocal)
+    global_names, nonlocal_names = declared_names(parts, gast.Global), declared_names(parts, gast.Nonlocal)
     bound = (_bound_by(parts) | parameters) - global_names - nonlocal_names
     captures = tuple((part, frozenset(free_names(part))) for part in parts if type(part) in _CAPTURING)
     calls = (part for part in parts if type(part) is gast.Call)
@@ -164,9 +164,9 @@ def free_names(node: gast.AST) -> set[str]:
     """Names that a nested scope takes from around it, for reading or (``nonlocal``) writing."""
     if isinstance(node, FUNCTIONS):
         scope = list(walk_scope(_body(node)))
-        outer = _declared(scope, gast.Nonlocal)
+        outer = declared_names(scope, gast.Nonlocal)
         own = (_bound_by(scope) | set(parameter_names(node.args))) - outer
-        return (_read_by(scope) - own - _declared(scope, gast.Global)) | outer
+        return (_read_by(scope) - own - declared_names(scope, gast.Global)) | outer
     if isinstance(node, gast.ClassDef):
         return read_names(node.body)
     assert isinstance(node, COMPREHENSIONS)
@@ -258,7 +258,7 @@ def suspends(nodes: Iterable[gast.AST]) -> bool:
     return False
 
 
-def _declared(parts: Iterable[gast.AST], kind: Any) -> frozenset[str]:
+def declared_names(parts: Iterable[gast.AST], kind: Any) -> frozenset[str]:
     """Names that these nodes declare ``global`` or ``nonlocal``."""
     return frozenset(name for part in parts if isinstance(part, kind) for name in part.names)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import gast
 
-from autograph._analysis.scopes import walk_scope
+from autograph._analysis.scopes import declared_names, walk_scope
 from autograph._passes.nodes import load, placed, store
 
 
@@ -22,10 +22,7 @@ class Declared:
     def in_body(cls, body: Iterable[gast.AST]) -> Declared:
         """What the statements of a function's body declare."""
         parts = list(walk_scope(body))
-        return cls(
-            frozenset(name for part in parts if isinstance(part, gast.Nonlocal) for name in part.names),
-            frozenset(name for part in parts if isinstance(part, gast.Global) for name in part.names),
-        )
+        return cls(declared_names(parts, gast.Nonlocal), declared_names(parts, gast.Global))
 
     def sharing(self, names: Iterable[str]) -> list[gast.AST]:
         """The first statements of a nested function that binds these names of this one."""

@@ -9,23 +9,12 @@ import gast
 
 from autograph._analysis.children import walk
 from autograph._analysis.grown_parameters import GROWING_FUNCTIONS, GROWING_METHODS
-from autograph._passes.nodes import Context, Rewriter, dict_display, placed
+from autograph._passes.nodes import OF_NAMES_AND_CONSTANTS, Context, Rewriter, dict_display, placed
 
 _DISPLAYS = (gast.List, gast.Tuple, gast.Dict)
 _ADDING = frozenset({"append", "appendleft", "insert", "setdefault"})
 _COPYING = frozenset({"copy", "deepcopy"})
-_PURE = (
-    gast.Name,
-    gast.Constant,
-    gast.List,
-    gast.Dict,
-    gast.Tuple,
-    gast.BinOp,
-    gast.UnaryOp,
-    gast.expr_context,
-    gast.operator,
-    gast.unaryop,
-)
+_PURE = (*OF_NAMES_AND_CONSTANTS, gast.List, gast.Dict)
 _METHODS = GROWING_METHODS | {"index", "count"}  # growing, or searching, which a traced element needs an array for
 
 

@@ -7,18 +7,7 @@ import gast
 from autograph._analysis.children import walk
 from autograph._analysis.grown_parameters import GROWING_METHODS
 from autograph._passes.handled import handled_parts
-from autograph._passes.nodes import Context, Rewriter, constant, placed
-
-_PLAIN = (
-    gast.Name,
-    gast.Constant,
-    gast.Tuple,
-    gast.BinOp,
-    gast.UnaryOp,
-    gast.expr_context,
-    gast.operator,
-    gast.unaryop,
-)
+from autograph._passes.nodes import OF_NAMES_AND_CONSTANTS, Context, Rewriter, constant, placed
 
 
 class LowerLookups(Rewriter):
@@ -83,7 +72,7 @@ class LowerLookups(Rewriter):
         if not is_written or not isinstance(method.value, gast.Subscript) or is_text(method.value.slice):
             return self.generic_visit(node)
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        may_tell = any(not isinstance(part, _PLAIN) for each in given for part in walk(each))
+        may_tell = any(not isinstance(part, OF_NAMES_AND_CONSTANTS) for each in given for part in walk(each))
         node = self.generic_visit(node)
         item = node.func.value
         if self.context.is_operator_call(item) and item.func.attr == "get_item":

@@ -13,6 +13,18 @@ from autograph._analysis.children import FIELDS, children
 from autograph._analysis.partial_writes import PartialWrites
 from autograph._analysis.truths import Truths
 
+# The nodes of expressions that only combine names and constants: none is a call, or reads an item or attribute.
+OF_NAMES_AND_CONSTANTS = (
+    gast.Name,
+    gast.Constant,
+    gast.Tuple,
+    gast.BinOp,
+    gast.UnaryOp,
+    gast.expr_context,
+    gast.operator,
+    gast.unaryop,
+)
+
 
 class Namer:
     """Hands out names that the function does not use.

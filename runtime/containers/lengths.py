@@ -18,6 +18,11 @@ from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
 
 
+def is_integer(value: Any) -> bool:
+    """Whether a number, or an array, is one integer."""
+    return jnp.ndim(value) == 0 and bool(jnp.issubdtype(jnp.result_type(value), jnp.integer))
+
+
 class Count:
     """How many elements arrays have: those that surely have as many share one.
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.code.library_table import is_library
+from autograph.runtime.containers.lengths import is_integer
 from autograph.runtime.effects.as_python import as_number, as_python, resolved_values
 from autograph.runtime.effects.snapshots import Snapshot
 from autograph.runtime.errors import StagingError, describe_location
@@ -76,7 +76,7 @@ class TracedText(DeferredText):
         return TracedText(_concatenated, (other, self)) if isinstance(other, str) else NotImplemented
 
     def __mul__(self, count: Any) -> Any:
-        return TracedText(_repeated, (self, count)) if _is_integer(count) else NotImplemented
+        return TracedText(_repeated, (self, count)) if is_integer(count) else NotImplemented
 
     __rmul__ = __mul__
 
@@ -109,10 +109,6 @@ def _concatenated(*parts: Any) -> str:
 
 def _repeated(text: Any, count: Any) -> str:
     return str(text) * int(count)
-
-
-def _is_integer(count: Any) -> bool:
-    return np.ndim(count) == 0 and jnp.issubdtype(jnp.result_type(count), jnp.integer)
 
 
 def text_of_error(error: Any, made: Remade, show: Callable[[Any], str]) -> Any:

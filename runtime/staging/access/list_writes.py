@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend
 from autograph.runtime.containers.element_kinds import are_alike
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
+from autograph.runtime.containers.lengths import is_integer
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
@@ -60,7 +61,7 @@ class ListWrites(InTrace):
           IndexError: there is no such item; when the program runs, if only then that is known.
           TypeError: the index is no integer.
         """
-        if jnp.ndim(key) or not jnp.issubdtype(jnp.result_type(key), jnp.integer):
+        if not is_integer(key):
             raise TypeError(f"list indices must be integers or slices, not {self.backend.type_of(key)}")
         if not items:
             raise IndexError("list assignment index out of range")

@@ -19,6 +19,7 @@ from autograph.runtime.containers.element_kinds import flatten_element
 from autograph.runtime.containers.extents import exactly
 from autograph.runtime.containers.iterables import StagedItems, StagedRange, is_symbolic_size
 from autograph.runtime.containers.keyed_lists import KeyedList, part_of_tuples
+from autograph.runtime.containers.lengths import is_integer
 from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
 from autograph.runtime.containers.traced_deques import TracedDeque
@@ -110,7 +111,7 @@ class Lists(InTrace):
         count = value_of(count)
         if not self.backend.is_traced(count) or is_symbolic_size(count) or not isinstance(items, list):
             return one * other
-        if jnp.ndim(count) or not jnp.issubdtype(jnp.result_type(count), jnp.integer):
+        if not is_integer(count):
             raise TypeError(f"can't multiply sequence by non-int of type '{self.backend.type_of(count)}'")
         if any(map(has_mutable, items)):
             raise StagingError(
