@@ -202,9 +202,67 @@ def numbers_that_change_one_after_the_other(n):
     return words
 
 
+def a_read_of_a_list_that_is_empty_at_first(n):
+    found, path = [], []
+
+    def walk(k):
+        if k > 2:
+            found.append(path[0] * 10 + path[1])
+            return
+        path.append(n * k)
+        walk(k + 1)
+        path[-1] += 5
+        walk(k + 1)
+        path.pop()
+
+    walk(1 + n * 0)
+    return found
+
+
+def permutations_with_marks(n):
+    found, path, used = [], [], [False, False]
+
+    def walk():
+        if len(path) == 2:
+            if path[0] + 10 * path[1] > 3:
+                found.append(path[:])
+            return
+        for k in range(2):
+            if not used[k]:
+                used[k] = True
+                path.append(n + k)
+                walk()
+                path.pop()
+                used[k] = False
+
+    walk()
+    return found
+
+
+def copies_of_a_path_that_is_empty_at_first(n):
+    coins, found, path = [2, 3], [], []
+
+    def walk(i, left):
+        if left == 0:
+            found.append(list(path))
+            return
+        if left < 0 or i == len(coins):
+            return
+        path.append(coins[i])
+        walk(i, left - coins[i])
+        path.pop()
+        walk(i + 1, left)
+
+    walk(0, n)
+    return found
+
+
 @pytest.mark.parametrize(
     "function",
     [
+        a_read_of_a_list_that_is_empty_at_first,
+        permutations_with_marks,
+        copies_of_a_path_that_is_empty_at_first,
         a_list_that_grows,
         a_stack_and_a_list_of_its_contents,
         a_list_of_numbers_that_become_floats,

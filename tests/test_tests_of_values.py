@@ -1,5 +1,6 @@
 """Tests of which only the truth matters, and tests that bind names: as Python asks them, in its order."""
 
+import jax
 import jax.numpy as jnp
 import pytest
 
@@ -191,6 +192,23 @@ def test_value_of_and_stays_pythons():
     compiled = ag.function(f)
     for x in (0.0, 2.0):
         assert [float(v) for v in compiled(jnp.float32(x), jnp.float32(3.0))] == list(f(x, 3.0))
+
+
+def test_a_known_operand_decides_after_a_traced_one():
+    def f(x):
+        pair, total = [x, 2 * x], 0
+        for i in range(4):
+            if x < 0 or i >= 2:
+                total += i
+                continue
+            if x > 5 and i == 7:
+                raise ValueError(i)
+            total += pair[i]
+        return total
+
+    compiled = jax.jit(ag.convert(f))  # which cannot raise the IndexError of what is not reached
+    for x in (3, 7, -1):
+        assert int(compiled(jnp.int32(x))) == f(x)
 
 
 def test_walrus_where_no_function_can_stand_is_refused():

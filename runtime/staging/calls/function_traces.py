@@ -45,14 +45,18 @@ class FunctionTraces(InTraceOfCalls):
         """The function as a program, traced until the type of its result no longer changes."""
         known = active.known
         assert known is not None
-        for _ in range(_PASSES):
-            shared, known.state.is_changed = known.shares, False
+        left = _PASSES
+        while left:
+            shared, known.state.is_changed, places = known.shares, False, known.state.count
             traced, layout = self._trace(active, call)
             if not self._backend.functions_called(traced) and not active.is_called:
                 return None
-            joined = self._joined(known, layout, traced, active.marker)
-            if known.state.is_changed or joined != known.layout or known.shares != shared:
-                known.layout = joined
+            found = known.layout, known.never
+            if layout is not None:
+                # That no path returns was found while not all that calls write was known.
+                known.layout, known.never = self._joined(known, layout, traced, active.marker), False
+            left = _PASSES if known.state.count > places else left - 1
+            if known.state.is_changed or (known.layout, known.never) != found or known.shares != shared:
                 continue
             if known.layout is None:
                 known.layout, known.never = ABSENT, True
@@ -64,12 +68,10 @@ class FunctionTraces(InTraceOfCalls):
             "  Return the same structure at every depth."
         )
 
-    def _joined(self, known: Known, layout: Layout | None, traced: Traced, marker: Marker) -> Layout | None:
+    def _joined(self, known: Known, layout: Layout, traced: Traced, marker: Marker) -> Layout:
         """The layout of results so far, and of those of one more trace."""
-        if layout is None or known.never:
-            return known.layout
         found = self._typed(layout, traced)
-        if known.layout is None:
+        if known.layout is None or known.never:
             return found
         joiner = Joiner(self._backend)
         joined = joiner.join("the value", known.layout, found)

@@ -17,6 +17,7 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Journal, Place
 from autograph.runtime.heap.places import holds_list
+from autograph.runtime.layouts.buffers import known_length
 from autograph.runtime.layouts.describe import describe, typed, unflatten
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import BUFFERS, Array, Layout, Row, Seq, Static, leaves_of
@@ -78,6 +79,11 @@ class CarriedState:
         layout = self._typed(place, *self._described(place, self._held(place)))
         self._carried.append(_Carried(place, layout, layout))
         self.is_changed = True
+
+    @property
+    def count(self) -> int:
+        """How many Variables and places are written."""
+        return len(self.refs) + len(self._carried)
 
     def types(self) -> list[LeafType]:
         """Those of the arrays that a call is given, and gives back."""
@@ -223,6 +229,7 @@ class CarriedState:
             _list_of(place) is not None
             and isinstance(layout, Seq)
             and layout.role == BUFFERS
+            and known_length(layout.kind) is None
             and isinstance(leaves[0], int)
         ):
             types[0] = None

@@ -148,7 +148,8 @@ class Conditionals(InTrace):
         for operand in rest:
             kept, test = value_of(value), self.asked(value)
             if self.backend.is_traced(test):
-                value = self._staged_logic(test, decided if is_test else kept, operand, names, is_test, decided)
+                known = is_test or self._is_truth(kept)  # what it is where it decides
+                value = self._staged_logic(test, decided if known else kept, operand, names, is_test, decided)
             elif bool(test) is decided:
                 return kept
             else:
@@ -202,7 +203,9 @@ class Conditionals(InTrace):
             return None
 
     def _is_truth(self, value: Any) -> bool:
-        """Whether a value is an array of one truth value."""
+        """Whether a value is True or False, or an array of one of them."""
+        if isinstance(value, bool):
+            return True
         found = self.backend.type_of(value) if self.backend.is_traced(value) else None
         return found is not None and found.shape == () and found.dtype == jnp.bool_
 
