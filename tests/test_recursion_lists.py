@@ -257,9 +257,60 @@ def copies_of_a_path_that_is_empty_at_first(n):
     return found
 
 
+def a_flood_fill(n):
+    grid = [[n, n, 0], [n, 0, n], [n, n, n]]
+    old = grid[n % 3][n % 2]
+
+    def fill(r, c):
+        if r < 0 or r >= len(grid) or c < 0 or c >= len(grid[0]):
+            return
+        if grid[r][c] != old:
+            return
+        grid[r][c] = -1
+        fill(r + 1, c)
+        fill(r - 1, c)
+        fill(r, c + 1)
+        fill(r, c - 1)
+
+    fill(n % 3, n % 2)
+    return grid
+
+
+def a_row_chosen_before(n):
+    grid = [[n, 1], [n, 2], [n, 3]]
+    row = grid[n % 3]
+
+    def walk(k):
+        if k > 0:
+            grid[k][1] += 7
+            walk(k - 1)
+            row[0] += grid[2][1]
+
+    walk(n % 3)
+    return row, grid
+
+
+def a_row_chosen_in_each_call(n):
+    grid = [[n, 1], [n, 2], [n, 3]]
+
+    def walk(k, table):
+        if k < 0:
+            return 0
+        row = table[k]
+        found = walk(k - 1, table)
+        table[n % 3][1] *= 2
+        row[0] += 1
+        return found + row[1]
+
+    return walk(n % 3, grid), grid
+
+
 @pytest.mark.parametrize(
     "function",
     [
+        a_flood_fill,
+        a_row_chosen_before,
+        a_row_chosen_in_each_call,
         a_read_of_a_list_that_is_empty_at_first,
         permutations_with_marks,
         copies_of_a_path_that_is_empty_at_first,

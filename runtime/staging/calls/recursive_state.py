@@ -123,11 +123,13 @@ class CarriedState:
 
     def begin(self, arrays: Sequence[Any]) -> None:
         """Write these arrays, which a call was given, and trace from now on what becomes of them."""
+        self._journal.check_unreported()
         for carried, value in zip(self._carried, self._write_refs(arrays), strict=True):
             if isinstance(value, Padded):
                 value = value.starting(_key(carried.place))
             self._journal.write(carried.place, value)
             carried.start = value
+        self._journal.refresh()
 
     def end(self) -> None:
         """Forget what was traced last."""
@@ -136,9 +138,11 @@ class CarriedState:
 
     def settle(self, arrays: Sequence[Any]) -> None:
         """Write these arrays, which a call gives back."""
+        self._journal.check_unreported()
         for carried, value in zip(self._carried, self._write_refs(arrays), strict=True):
             place = carried.place
             self._journal.write(place, _after_call(value, place.get()) if isinstance(value, Padded) else value)
+        self._journal.refresh()
 
     def _write_refs(self, arrays: Sequence[Any]) -> list[Any]:
         """Write the Variables. Returns the values of the places, of the other arrays."""
