@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests.agreement import agrees_when_compiled
 from tests.jaxprs import equations
 
+LANES = np.array([[3.0, -1.0, 2.2, 0.2, 7.0, -2.0], [-3.0, 1.0, 2.2, 4.0, -7.0, 2.0]])
 VALUES = np.array([3.0, -1.0, 2.5, 0.0, 7.0, -2.0], np.float32)
 
 
@@ -335,3 +337,113 @@ def test_what_the_other_block_prints_is_printed(c, capsys):
     jax.effects_barrier()
     assert capsys.readouterr().out == ("first 1\n" if c else "")
     assert float(r) == (1.0 if c else 2.0) and float(v[0]) == (0.0 if c else -1.0)
+
+
+def writes_of_a_nested_function(x, i):
+    y = x.copy()
+
+    def put(k, v):
+        y[k] = v
+        y[0] += 1
+        return y[k]
+
+    for k in range(3):
+        if x[k] > 0:
+            put(k, x[k] * 2)
+    y[1] = put(i, 7.0) + y[0]
+    while y[2] < 5:
+        put(2, y[2] + 1)
+    return y
+
+
+def writes_that_operands_make(x, i):
+    y = x.copy()
+
+    def put():
+        y[0] = 10.0
+        return 2.0
+
+    y[1] = put()
+    y[i] += put() * y[0]
+    before = y[0] + put()
+    y[0] = 3.0
+    after = y[0] + put() + y[0]
+    try:
+        y[2] = put()
+        if x[0] < 0:
+            raise ValueError
+        y[1] = 50.0
+    except ValueError:
+        y[2] = -1.0
+    return y, before, after
+
+
+def recursion_that_sorts(x, i):
+    y = x.copy()
+
+    def swap(j, k):
+        y[j], y[k] = y[k], y[j]
+
+    def sort(low, high):
+        if low >= high:
+            return
+        place = low
+        for k in range(low, high):
+            if y[k] < y[high]:
+                swap(place, k)
+                place += 1
+        swap(place, high)
+        sort(low, place - 1)
+        sort(place + 1, high)
+
+    sort(i, 5)
+    return y
+
+
+def an_array_of_traced_length(x, i):
+    y = x[x > 0]
+
+    def put():
+        y[0] = 10.0
+
+    if x[0] > i:
+        put()
+    return y
+
+
+@pytest.mark.parametrize(
+    "function",
+    [writes_of_a_nested_function, writes_that_operands_make, recursion_that_sorts, an_array_of_traced_length],
+)
+def test_an_array_of_a_function_around_is_written(function):
+    for values in (VALUES, -VALUES):
+        agrees_when_compiled(function, *((values.copy(), np.int32(i)) for i in (0, 1)))
+
+
+@pytest.mark.parametrize("function", [writes_of_a_nested_function, writes_that_operands_make])
+def test_derivatives_of_writes_to_an_array_of_a_function_around(function):
+    def total(x):
+        return sum(map(jnp.sum, jax.tree.leaves(converted(x, 1))))
+
+    converted, step = ag.convert(function), 1e-2
+    for lane, slopes in zip(LANES, jax.vmap(jax.grad(total))(jnp.asarray(LANES)), strict=True):
+        moved = [
+            [
+                np.sum(np.concatenate([np.ravel(v) for v in jax.tree.leaves(function(lane + s * e, 1))]))
+                for s in (step, -step)
+            ]
+            for e in np.eye(6)
+        ]
+        np.testing.assert_allclose(slopes, [(up - down) / (2 * step) for up, down in moved], rtol=1e-2, atol=1e-2)
+
+
+def test_an_array_of_a_function_around_what_is_traced_is_refused():
+    table = jnp.zeros(3)
+
+    def put(i):
+        table[i] = 1.0
+        return table
+
+    with pytest.raises(ag.StagingError, match="'table' would leak a tracer"):
+        ag.function(put)(jnp.array(1))
+    assert table.sum() == 0

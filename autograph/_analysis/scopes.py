@@ -209,6 +209,19 @@ def bound_anywhere(node: gast.AST) -> frozenset[str]:
     return frozenset(names)
 
 
+def bound_inside(function: gast.AST) -> set[str]:
+    """Variables of a function that functions in it may bind, by ``nonlocal`` or by a write to an item: an array becomes another."""
+    names: set[str] = set()
+    for inner in walk(function):
+        if isinstance(inner, gast.Nonlocal):
+            names.update(inner.names)
+        elif isinstance(inner, gast.FunctionDef | gast.AsyncFunctionDef) and inner is not function:
+            for part in walk(inner):
+                if isinstance(part, gast.Subscript) and not isinstance(part.ctx, gast.Load):
+                    names.update(each.id for each in walk(part.value) if isinstance(each, gast.Name))
+    return names
+
+
 def surely_bound(node: gast.AST) -> set[str]:
     """Names that ``:=`` binds whenever the node is evaluated, whatever comes out."""
     return bound_if(node, None)

@@ -8,7 +8,15 @@ from types import MappingProxyType
 import gast
 
 from autograph._analysis.children import walk
-from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, definitions_in, parameter_names, scope_of, walk_scope
+from autograph._analysis.scopes import (
+    COMPREHENSIONS,
+    FUNCTIONS,
+    bound_inside,
+    definitions_in,
+    parameter_names,
+    scope_of,
+    walk_scope,
+)
 from autograph._passes.nodes import (
     Context,
     after_declarations,
@@ -76,7 +84,7 @@ class LowerAssignments:
     def __call__(self, node: gast.AST) -> gast.AST:
         if not isinstance(node, gast.Lambda):
             scope = scope_of(node)
-            shared = {name for part in walk(node) if isinstance(part, gast.Nonlocal) for name in part.names}
+            shared = bound_inside(node)
             outer = scope.nonlocal_names | scope.global_names
             rewriter = _Rewriter(self.context, scope.bound | outer, _bound_with_values(node), scope.bound - shared)
             node.body = rewriter.block(node.body) or [placed(gast.Pass(), node)]
@@ -260,9 +268,11 @@ class _Rewriter:
         return [gast.Expr(self._in_place(new, place))]
 
     def _in_place(self, new: gast.AST, place: gast.AST) -> gast.AST:
-        is_name = isinstance(place, gast.Name)
-        name = place.id if is_name and place.id not in self._hoisted_names else None  # which is the user's
-        return self.context.call("written_in_place", new, copied(place) if is_name else constant(None), constant(name))
+        if not isinstance(place, gast.Name):
+            return self.context.call("written_in_place", new, constant(None))
+        if place.id in self._hoisted_names:
+            return self.context.call("written_in_place", new, copied(place))
+        return self.context.call("rebind", new, thunk(copied(place)))  # a variable of the user's, around the function
 
     def _simple(self, node: gast.AST) -> gast.AST:
         """An expression that may be evaluated twice: names, attributes and items of such.

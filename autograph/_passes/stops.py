@@ -9,7 +9,7 @@ from types import MappingProxyType
 import gast
 
 from autograph._analysis.children import walk
-from autograph._analysis.scopes import scope_of, walk_scope
+from autograph._analysis.scopes import bound_inside, scope_of, walk_scope
 from autograph._passes.evaluation import Steps
 from autograph._passes.nodes import Context, assign, blocks_in, copied, load, placed, store
 
@@ -157,9 +157,8 @@ class StopAtRaises:
 
 
 def _fixed_names(function: gast.AST) -> frozenset[str]:
-    """The names of a function that nothing else binds, as nested functions may by ``nonlocal``."""
-    inner = {name for part in walk(function) if isinstance(part, gast.Nonlocal) for name in part.names}
-    return scope_of(function).bound - inner
+    """The names of a function that nothing else binds, as nested functions may."""
+    return scope_of(function).bound - bound_inside(function)
 
 
 def may_raise(context: Context, statement: gast.AST) -> bool:

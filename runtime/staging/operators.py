@@ -327,6 +327,7 @@ class Operators(InTrace):
     update_attr = _operator(items, Items.update_attr)
     put_back_attr = _operator(items, Items.put_back_attr)
     will_write = _operator(items, Items.will_write)
+    rebind = _operator(items, Items.rebind)
     written_in_place = _operator(items, Items.written_in_place)
     index = INDEX
 

@@ -301,7 +301,7 @@ class Items(InTrace):
 
     def put_back_attr(self, target: Any, name: str, value: Any) -> None:
         """Store what an item write made of ``target.name``, if that is a new object."""
-        if self.backend.is_array(value) and getattr(target, name) is not value:
+        if self._is_array(value) and getattr(target, name) is not value:
             self.set_attr(target, name, value)
 
     def put_back_item(self, target: Any, key: Any, value: Any) -> Any:
@@ -309,19 +309,40 @@ class Items(InTrace):
 
         Returns the target from then on.
         """
-        if not self.backend.is_array(value):
+        if not self._is_array(value):
             return target
         if not (self.backend.is_array(target) or self.backend.is_traced(key)) and target[key] is value:
             return target
         return self.set_item(target, key, value)
 
-    def written_in_place(self, new: Any, target: Any, name: str | None) -> None:
+    def rebind(self, new: Any, read: Callable[[], Any]) -> None:
+        """Let the variable around the function that ``read`` reads be what an item write made of it, if that is a new object.
+
+        Raises:
+          StagingError: it is a global variable, of which there is one for all programs.
+        """
+        if not self._is_array(new):
+            return
+        code = read.__code__
+        if not code.co_freevars:
+            self._refuse_write_in_place(new, read(), code.co_names[0])
+            return
+        variable = CellVariable(code.co_freevars[0], (read.__closure__ or ())[0])
+        if variable.get() is not new:
+            self.journal.touch(variable)
+            variable.set(new)
+
+    def written_in_place(self, new: Any, target: Any) -> None:
         """Refuse an item write that made a new array where nothing can be rebound to it."""
-        if not self.backend.is_array(new) or new is target:
+        if self._is_array(new):
+            self._refuse_write_in_place(new, target, None)
+
+    def _refuse_write_in_place(self, new: Any, target: Any, name: str | None) -> None:
+        if new is target:
             return
         said = (
-            f"{name!r} is an array, and not a local variable of the function: JAX arrays are immutable, so this write makes a new array, "
-            "and there is no variable here to hold it.\n  Pass the array in and return it, or declare the name nonlocal or global."
+            f"{name!r} is an array, and a global variable: JAX arrays are immutable, so this write makes a new array, "
+            "and there is no variable here to hold it.\n  Pass the array in and return it, or declare the name global."
             if name
             else "This writes into an array that is the result of an expression: JAX arrays are immutable, so the write makes a new array, "
             "and there is no variable here to hold it.\n  Assign the array to a variable first, and write to the variable."
@@ -339,6 +360,10 @@ class Items(InTrace):
         if has_mask(key):
             return self.masks.write_mask(array, key, value, lambda _, new: new)
         return jnp.asarray(array).at[key].set(jnp.asarray(value).astype(array.dtype))
+
+    def _is_array(self, value: Any) -> bool:
+        """Whether an item write makes a new one of such a value."""
+        return self.backend.is_array(value) or isinstance(value, PaddedArray)
 
     def _is_array_now(self, target: Any, key: Any) -> bool:
         """Whether an item write makes a new array of the target."""
