@@ -117,8 +117,35 @@ def of_a_function_in_a_handler(x):
     return total, len(xs)
 
 
+def rows_of_which_one_is_chosen(x):
+    rows = [[x, 1.0], [x + 1, 2.0]]
+    row = rows[jnp.int32(x) % 2]
+    try:
+        row.append(x)
+        if x > 2:
+            raise KeyError(x)
+        rows[0].append(9.0)
+    except KeyError:
+        rows[jnp.int32(x) % 3 % 2].append(5.0)
+        if x > 3:
+            rows[0][0] = 1.0
+    return list(map(sum, rows)), list(map(len, rows)), row[0], row[-1], len(row)
+
+
+def lists_at_keys_of_a_path(x):
+    groups = {}
+    for v in (x, x * x, x - 2):
+        kind = "small" if v < 2 else "large"
+        try:
+            groups[kind].append(v)
+        except KeyError:
+            groups[kind] = [v]
+    return [sum(groups[kind]) if kind in groups else 0 for kind in ("small", "large")]
+
+
 PROGRAMS = [
-    popped, removed, found, an_item, an_item_written, an_end_of_a_deque, the_largest, the_first, of_a_function_in_a_handler,
+    popped, rows_of_which_one_is_chosen, lists_at_keys_of_a_path,
+    removed, found, an_item, an_item_written, an_end_of_a_deque, the_largest, the_first, of_a_function_in_a_handler,
 ]  # fmt: skip
 
 

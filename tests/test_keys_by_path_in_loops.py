@@ -133,6 +133,71 @@ def counted_by_kind(x, n):
     return counts, {"all": dict(totals)}
 
 
+def lists_first_set_at_a_key_of_a_path(x, n):
+    groups = {}
+    for i in range(n):
+        kind = "negative" if x[i] < 0 else "positive"
+        if kind in groups:
+            groups[kind].append(x[i])
+        else:
+            groups[kind] = [x[i]]
+    return groups
+
+
+def lists_made_where_a_key_of_a_path_is_missing(x, n):
+    groups = {}
+    for i in range(n):
+        kind = "negative" if x[i] < 0 else "positive"
+        if kind not in groups:
+            groups[kind] = []
+        groups[kind].append(x[i])
+    return groups
+
+
+def lists_set_anew_at_a_key_of_a_path(x, n):
+    last = {"negative": [0.0], "positive": [1.0]}
+    for i in range(n):
+        kind = "negative" if x[i] < 0 else "positive"
+        if x[i] > 2:
+            last[kind] = [x[i]]
+        else:
+            last[kind].append(x[i])
+    return last
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lists_first_set_at_a_key_of_a_path,
+        lists_made_where_a_key_of_a_path_is_missing,
+        lists_set_anew_at_a_key_of_a_path,
+    ],
+    ids=lambda function: function.__name__,
+)
+@pytest.mark.parametrize("count", [int, jnp.asarray], ids=["unrolled", "staged"])
+def test_a_list_at_a_key_of_a_path_is_not_that_at_another(function, count):
+    compiled = ag.function(function)
+    for x in ([1.0, -1.0, 3.0, -2.0], [3.0, 1.0, 1.0, 4.0], [-1.0, -2.0, -3.0, 5.0]):
+        found = compiled(jnp.array(x), count(4))
+        assert {k: [float(v) for v in vs] for k, vs in found.items()} == function(x, 4)
+
+
+def test_one_list_at_two_keys_of_a_path_is_refused():
+    def f(x, n):
+        groups = {"negative": [0.0], "positive": [1.0]}
+        for i in range(n):
+            kind = "negative" if x[i] < 0 else "positive"
+            other = "negative" if x[i] < 2 else "positive"
+            new = [x[i]]
+            groups[kind] = new
+            groups[other] = new
+            groups["negative"].append(1.0)
+        return groups
+
+    with pytest.raises(ag.StagingError, match="writes a list.* that a traced condition selected"):
+        ag.function(f)(jnp.array([1.0, -1.0]), jnp.array(2))
+
+
 @pytest.mark.parametrize("x", [[1.0, -1.0, 3.0], [3.0, 1.0, 1.0], [-1.0, -2.0, -3.0]])
 def test_a_dict_is_returned_whatever_the_order_of_its_keys_is(x):
     """As all dicts that are returned, with sorted keys where the paths differ in their order."""

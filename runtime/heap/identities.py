@@ -112,7 +112,7 @@ class Identities:
         self._known: dict[int, _Known] = {}
         self._writes: dict[int, str | None] = {}
         self._through: dict[int, str] = {}
-        self._apart: set[frozenset[int]] = set()
+        self._apart: dict[int, set[int]] = {}
         self._serial = itertools.count()
 
     @property
@@ -135,7 +135,7 @@ class Identities:
         for key in [key for key in self._writes if key not in before.watched]:
             del self._writes[key]
             self._through.pop(key, None)
-        self._apart = {pair for pair in self._apart if pair <= self._known.keys()}
+        self._apart = {key: others & self._known.keys() for key, others in self._apart.items() if key in self._known}
 
     def knew(self, before: Before | None, part: Any) -> bool:
         """Whether a container or object took part when a block began."""
@@ -217,11 +217,16 @@ class Identities:
 
     def set_apart(self, one: int, other: int) -> None:
         """Note that two containers, though each may be the same third, are never one."""
-        self._apart.add(frozenset([one, other]))
+        self._apart.setdefault(one, set()).add(other)
+        self._apart.setdefault(other, set()).add(one)
 
     def are_apart(self, one: int, other: int) -> bool:
         """Whether that has been noted."""
-        return frozenset([one, other]) in self._apart
+        return other in self._apart.get(one, ())
+
+    def apart_from(self, key: int) -> frozenset[int]:
+        """The containers that are never one with that of this identity, though both may be the same third."""
+        return frozenset(self._apart.get(key, ()))
 
     def looked_up(
         self, value: Any, candidates: Sequence[Any], is_that: Callable[[int], Any], check: Callable[[], None]

@@ -434,7 +434,9 @@ class _Statement:
                     journal.touch(copy.copy(place))
                 place.set(value)
 
+        journal.check_unreported()
         thrown.moment.restore(payload[len(thrown.site.types) :], write, journal.born, unwritten)
+        journal.refresh()
 
     def _chosen(self, code: Any, blocks: Sequence[tuple[Sequence[int] | None, Thunk]]) -> Any:
         with chosen():

@@ -22,17 +22,20 @@ from autograph.runtime.layouts.objects import is_plain_object
 class EndParts:
     """The containers and objects of a value at the end of a block, by their identities: they must not outlive its trace.
 
-    Attributes: ids, marks (see `Identities`), chosen (whether the block knows of several that it may be); by path.
+    Attributes: ids, marks (see `Identities`), chosen (whether the block knows of several that it may be), apart (those that it
+      never is, by their identities); by path.
     """
 
     def __init__(self, value: Any, identities: Identities) -> None:
         self.ids: dict[Path, int] = {}
         self.marks: dict[Path, Marks] = {}
         self.chosen: dict[Path, bool] = {}
+        self.apart: dict[Path, frozenset[int]] = {}
         for path, part in parts_of(value).items():
             self.ids[path] = id(part)
             self.marks[path] = identities.marks_of(id(part)) or frozenset([id(part)])
             self.chosen[path] = self.marks[path] != {id(part)}
+            self.apart[path] = identities.apart_from(id(part))
 
 
 def made_anew(part: Any, journal: Journal) -> Any:
@@ -46,7 +49,8 @@ def made_anew(part: Any, journal: Journal) -> Any:
 
 Ends = tuple["EndParts | None", "EndParts | None"]
 When = dict[Hashable, Condition]
-Side = tuple[int, When] | None  # a container at the end of a branch, and when it is which
+# A container at the end of a branch, when it is which, and what it never is.
+Side = tuple[int, When, frozenset[int]] | None
 
 
 class JoinedParts:
@@ -153,7 +157,7 @@ class JoinedParts:
 
     def _sides(self, ends: Ends, path: Path) -> list[Side]:
         return [
-            None if end is None or path not in end.ids else (end.ids[path], self._when(end, path, side))
+            None if end is None or path not in end.ids else (end.ids[path], self._when(end, path, side), end.apart[path])
             for side, end in enumerate(ends)
         ]
 
@@ -183,7 +187,7 @@ class JoinedParts:
         """Note which of the other results a container is not, on either path."""
         for other, others in self._related:
             if other is not part and all(
-                a is None or b is None or self._differ(a, b) for a, b in zip(sides, others, strict=True)
+                a is None or b is None or _differ(a, b) for a, b in zip(sides, others, strict=True)
             ):
                 self.identities.set_apart(id(part), id(other))
         self._related.append((part, sides))
@@ -194,9 +198,10 @@ class JoinedParts:
             return True
         return any_of(all_of(self.predicate, on_true), all_of(self._opposite, on_false))
 
-    def _differ(self, one: tuple[int, When], other: tuple[int, When]) -> bool:
-        return one[1].keys().isdisjoint(other[1]) or self.identities.are_apart(one[0], other[0])
-
     def _is_shared(self, mark: Hashable) -> bool:
         """Whether a container with this mark may be another one."""
         return self._count[mark] > 1 or not (isinstance(mark, tuple) and mark in self._fresh.values())
+
+
+def _differ(one: tuple[int, When, frozenset[int]], other: tuple[int, When, frozenset[int]]) -> bool:
+    return one[1].keys().isdisjoint(other[1]) or other[0] in one[2]
