@@ -1,4 +1,4 @@
-"""A copy of a list, or a slice of it, may come to grow; the list itself stays as it is."""
+"""A copy of a list, a slice of it, or a sum of lists, may come to grow; the list itself stays as it is."""
 
 from __future__ import annotations
 
@@ -62,7 +62,20 @@ def begun_again_with_a_copy(xs, k):
     return best
 
 
+def appended_to_a_sum(xs, k):
+    tail = [4.0, 5.0]
+    both = xs + tail
+    if k > 2:
+        both.append(k)
+    more = tail + both + xs
+    for v in range(3):
+        if k > v:
+            more.insert(0, v * k)
+    return both, more, xs, tail
+
+
 PROGRAMS = [
+    appended_to_a_sum,
     removed_from_a_slice,
     appended_to_the_end_of_it,
     appended_to_a_copy,
@@ -86,7 +99,7 @@ def test_programs(program):
 
 
 @pytest.mark.parametrize(
-    "program", [appended_to_the_end_of_it, appended_to_a_copy], ids=lambda program: program.__name__
+    "program", [appended_to_the_end_of_it, appended_to_a_copy, appended_to_a_sum], ids=lambda program: program.__name__
 )
 def test_under_transforms(program):
     def total(xs, k):

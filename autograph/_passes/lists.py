@@ -44,7 +44,8 @@ class LowerLists(Rewriter):
 
         d.setdefault(k, [v])  →   ag__.setdefault(d, k, lambda: ag__.new_list([v]))
 
-    Attributes: growing (names and attributes whose lists may come to grow), tables (those whose items are written), holders
+    Attributes: growing (names and attributes whose lists may come to grow), lists (those that can be no numbers), tables (those whose items
+    are written), holders
     (those whose items' growing methods are called), nested (those whose items' items are written), given (by call, the arguments of
     which it changes the length).
 
@@ -69,6 +70,7 @@ class LowerLists(Rewriter):
     def __init__(self, context: Context) -> None:
         self.context = context
         self.growing: frozenset[str] = frozenset()
+        self.lists: frozenset[str] = frozenset()
         self.tables: frozenset[str] = frozenset()
         self.holders: frozenset[str] = frozenset()
         self.nested: frozenset[str] = frozenset()
@@ -81,6 +83,7 @@ class LowerLists(Rewriter):
             if isinstance(call, gast.Call)
         }
         self.growing = frozenset(_with_sources(self._grown(node, _name) | _rebound(node), node))
+        self.lists = frozenset(_with_sources(_grown(node, _name, by_operators=False), node))
         self.holders = frozenset(self._grown(node, _name_of_holder))
         self.nested = frozenset(_written(node, _name_of_holder))
         self.tables = frozenset(_written(node, _name)) | self.nested
@@ -234,6 +237,8 @@ class LowerLists(Rewriter):
             return True
         is_table = name in self.tables and not isinstance(value, _DISPLAYS)
         is_item = _name_of_holder(target) in self.holders
+        if name in self.lists and isinstance(value, gast.BinOp) and isinstance(value.op, gast.Add):
+            return True
         return (name in self.growing or is_table or is_item) and self._makes_list(value)
 
     def _makes_list(self, node: gast.AST) -> bool:
@@ -268,13 +273,13 @@ def _is_constant_set(node: gast.AST) -> bool:
     return isinstance(node, gast.Set) and all(isinstance(item, gast.Constant) for item in node.elts)
 
 
-def _grown(node: gast.AST, name_of: Callable[[gast.AST], str | None]) -> set[str]:
-    """The names, as ``name_of`` has them, of what growing methods are called of."""
+def _grown(node: gast.AST, name_of: Callable[[gast.AST], str | None], by_operators: bool = True) -> set[str]:
+    """The names, as ``name_of`` has them, of what growing methods are called of, or ``+=`` lengthens if it is a list."""
     names: set[str | None] = set()
     for part in walk(node):
         if isinstance(part, gast.Attribute) and part.attr in _METHODS:
             names.update(name_of(chosen) for chosen in _chosen(part.value))
-        elif isinstance(part, gast.AugAssign) and isinstance(part.op, gast.Add):
+        elif by_operators and isinstance(part, gast.AugAssign) and isinstance(part.op, gast.Add):
             names.add(name_of(part.target))
         elif isinstance(part, gast.Call) and part.args and _name(part.func) in GROWING_FUNCTIONS:
             names.add(name_of(part.args[0]))

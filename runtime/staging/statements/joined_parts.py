@@ -157,7 +157,9 @@ class JoinedParts:
 
     def _sides(self, ends: Ends, path: Path) -> list[Side]:
         return [
-            None if end is None or path not in end.ids else (end.ids[path], self._when(end, path, side), end.apart[path])
+            None
+            if end is None or path not in end.ids
+            else (end.ids[path], self._when(end, path, side), end.apart[path])
             for side, end in enumerate(ends)
         ]
 
