@@ -156,6 +156,28 @@ def test_an_order_of_what_is_no_number():
     assert "of one length: ('float32[]', 'float32[]'), ('float32[]',) …" in text
 
 
+def test_texts_among_numbers_are_in_their_order():
+    def of_a_dict(a, b):
+        counts = {"b": a, "c": b, "a": a, "d": 2}
+        return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])), max((v, k) for k, v in counts.items())
+
+    def by_path(a, b):
+        names = ["low" if a < 2 else "high", "mid", "low" if b < 2 else "alpha"]
+        pairs = [(name, a) for name in names]
+        pairs.sort(reverse=True)
+        return sorted(names), max(names), min(names), pairs, min(pairs, key=lambda pair: (pair[1], pair[0]))
+
+    for f in (of_a_dict, by_path):
+        compiled, mapped = ag.function(f), jax.jit(jax.vmap(ag.convert(lambda a, b, f=f: len(f(a, b)[0]))))
+        for a, b in ((3, 1), (1, 1), (1, 2), (2, 3)):
+            assert jax.tree.map(plain, compiled(jnp.array(a), jnp.array(b))) == f(a, b)
+        assert mapped(jnp.arange(2), jnp.arange(2)).shape == (2,)
+
+
+def plain(leaf):
+    return leaf if isinstance(leaf, str) else int(leaf)
+
+
 def test_the_best_of_what_is_no_number_by_a_key():
     def f(x):
         return max({"a": 1, "bc": 2}, key=lambda k: x * len(k))

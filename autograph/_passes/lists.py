@@ -44,10 +44,9 @@ class LowerLists(Rewriter):
 
         d.setdefault(k, [v])  →   ag__.setdefault(d, k, lambda: ag__.new_list([v]))
 
-    Attributes: growing (names and attributes whose lists may come to grow), lists (those that can be no numbers), tables (those whose items
-    are written), holders
-    (those whose items' growing methods are called), nested (those whose items' items are written), given (by call, the arguments of
-    which it changes the length).
+    Attributes: growing (names and attributes whose lists may come to grow), lists (those that can be no numbers), tables (those
+    whose items are written), holders (those whose items' growing methods are called), nested (those whose items' items are
+    written), given (by call, the arguments of which it changes the length).
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerLists, '''

@@ -16,6 +16,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of
 from autograph.runtime.layouts.statement_variables import has_contents, value_of
 from autograph.runtime.tracing.locations import user_location
 
@@ -51,7 +52,8 @@ class Orderings:
     def keys_of(self, values: Sequence[Any], key: Any) -> list[Any] | None:
         """What the values are compared by, if that is traced; None if Python can compare.
 
-        Numbers, or tuples of numbers and of tuples of them; or objects, as `_are_ordered_objects` has them.
+        Numbers, or tuples of numbers and of tuples of them, the places of texts in their order among them; or objects, as
+        `_are_ordered_objects` has them.
         """
         keys = list(values) if key is None else [self.call(key)(value) for value in values]
         keys = [value_of(each) for each in keys]
@@ -60,8 +62,10 @@ class Orderings:
         if (fields := _fields_of_all(keys)) is not None:
             keys = [values_of(each, fields) for each in keys]
         keys = list(map(_with_tuples, keys))
-        if len(keys) < 2 or not any(self.backend.is_traced(leaf) for each in keys for leaf in _columns(each)):
+        if len(keys) < 2 or not any(self._is_chosen(leaf) for each in keys for leaf in _columns(each)):
             return None
+        if len(set(map(_nesting, keys))) == 1:
+            keys = _with_places(keys)
         if any(each is None for each in keys):
             raise TypeError("'<' not supported between instances of 'NoneType' and 'int'")
         if len(set(map(_nesting, keys))) > 1 or any(not _is_number(leaf) for each in keys for leaf in _columns(each)):
@@ -72,6 +76,10 @@ class Orderings:
                 "to compare arrays element by element, use jnp.sort, jnp.maximum or jnp.minimum."
             )
         return keys
+
+    def _is_chosen(self, leaf: Any) -> bool:
+        """Whether only run time knows what this is."""
+        return self.backend.is_traced(leaf) or type(leaf) is OneOf
 
     def ordered(self, values: Sequence[Any], key: Any, reverse: Any) -> list[Any] | None:
         """The values sorted, equal ones in the order they have; None if Python can compare them."""
@@ -101,7 +109,7 @@ class Orderings:
             better = is_better(other, best, compare)
             best = jax.tree.map(lambda a, b, better=better: jnp.where(better, a, b), other, best)
             place = jnp.where(better, k, place)
-        is_itself = key is None and _fields_of_all(values) is None and not any(map(_has_lists, values))
+        is_itself = key is None and _fields_of_all(values) is None and all(map(_is_of_numbers, values))
         return True, best if is_itself else self.get_item(list(values), place)
 
     # Objects whose classes compare them.
@@ -242,8 +250,30 @@ def _with_tuples(key: Any) -> Any:
     return tuple(map(_with_tuples, key)) if type(key) is tuple else key
 
 
-def _has_lists(value: Any) -> bool:
-    return isinstance(value, list) or (isinstance(value, tuple) and any(map(_has_lists, value)))
+def _is_of_numbers(value: Any) -> bool:
+    """Whether a value is what it is compared by: a number, or a tuple of such."""
+    return all(map(_is_of_numbers, value)) if isinstance(value, tuple) else _is_number(value)
+
+
+def _with_places(keys: Sequence[Any]) -> list[Any]:
+    """Keys of one nesting with numbers for texts, also for those that are one of several: the place of each in their order."""
+    columns = [_places(column) for column in zip(*map(_columns, keys), strict=True)]
+    return [key[0] if len(key) == 1 else key for key in zip(*columns, strict=True)]
+
+
+def _places(column: tuple[Any, ...]) -> Sequence[Any]:
+    """What one part of the keys is compared by."""
+    each_of = [candidates_of(leaf) if type(leaf) is OneOf else (leaf,) for leaf in column]
+    texts = [text for candidates in each_of for text in candidates]
+    if set(map(type, texts)) not in ({str}, {bytes}):
+        return column
+    place_of = {text: place for place, text in enumerate(sorted(set(texts)))}
+    return [
+        jnp.asarray(list(map(place_of.__getitem__, candidates)))[code_of(leaf)]
+        if type(leaf) is OneOf
+        else place_of[leaf]
+        for leaf, candidates in zip(column, each_of, strict=True)
+    ]
 
 
 def _nesting(key: Any) -> Any:
