@@ -386,3 +386,36 @@ def moves_of_a_robot(width, height):
         if commands[k] != commands[k - 1]:
             turns += 1
     return commands, turns, visited[-1], (1, 1) in visited
+
+
+@program(
+    (np.array([1, 2, 3, 4, 6, 9]),), (np.array([1, 1, 5, 7, 9, 3]),), (np.array([8, 8, 6, 3, 12, 5]),),
+    bare="a key that only some paths have set",
+    batch="a dict whose keys have another order in each lane",
+)  # fmt: skip
+def numbers_by_kind(numbers):
+    groups, totals = {}, {"small": {"odd": 0, "even": 0}, "large": {"odd": 0, "even": 0}}
+    for n in numbers:
+        parity = "even" if n % 2 == 0 else "odd"
+        size = "small" if n < 5 else "large"
+        kind = "three" if n % 3 == 0 else parity
+        if kind in groups:
+            groups[kind].append(n)
+        else:
+            groups[kind] = [n]
+        totals[size][parity] += n
+    return groups, totals
+
+
+@program(
+    ({"fig": 3, "apple": 5, "pear": 3},), ({"fig": 1, "apple": 1, "pear": 1},), ({"fig": 0, "apple": 2, "pear": 9},)
+)
+def ranking(votes):
+    places = {}
+    order = sorted(votes.items(), key=lambda item: (-item[1], item[0]))
+    for place, (name, count) in enumerate(order, 1):
+        if count > 0:
+            places[place] = (name, count)
+        else:
+            places[place] = ("nobody", 0)
+    return places, min(votes.items(), key=lambda item: (item[1], item[0]))
