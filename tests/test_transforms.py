@@ -436,3 +436,29 @@ def test_equinox_module_inside():
 
     layer = Layer(jnp.array(3.0))
     assert_equal(run(lambda model, xs: jax.vmap(model)(xs), layer, XS), each(layer))
+
+
+def test_numbers_of_loops_stay_pythons_numbers_under_vmap():
+    """Counters adapt to the type that they meet, as Python's ints do: no lane has a wider one."""
+
+    def counters(x, n):
+        steps = 0
+        while steps < x:
+            steps += 1
+        total = 0
+        for _ in range(n):
+            total += 2
+        before = 0
+        for k in range(n):
+            if k > x:
+                break
+            before += 1
+        return tuple(jnp.int8(3) * count for count in (steps, total, before))
+
+    wanted = ag.function(counters)(jnp.int32(1), jnp.int32(3))
+    assert [int(v) for v in wanted] == [3, 18, 6]
+    for axes in ((0, 0), (0, None), (None, 0)):
+        given = [v if axis is None else v[None] for v, axis in zip((jnp.int32(1), jnp.int32(3)), axes, strict=True)]
+        found = jax.jit(jax.vmap(ag.convert(counters), axes))(*given)
+        assert [v.dtype for v in found] == [v.dtype for v in wanted] == [jnp.int8] * 3
+        assert [int(v[0]) for v in found] == [3, 18, 6]

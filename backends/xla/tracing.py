@@ -143,6 +143,14 @@ def _conform(value: Any, aval: Any) -> Any:
     return laid(value, explicit_sharding(aval))
 
 
+def as_weak_as(values: Iterable[Any], avals: Iterable[Any]) -> list[Any]:
+    """The values, those of weak type where these types are weak: a program of batches has none."""
+    return [
+        jax_compat.weak(value) if aval.weak_type and not jax.typeof(value).weak_type else value
+        for value, aval in zip(values, avals, strict=True)
+    ]
+
+
 def on_mesh(aval: Any) -> Any:
     """The type of what is made of such values where a mesh with axes of the type Explicit is set: it lies whole on each device."""
     mesh = jax.sharding.get_abstract_mesh()

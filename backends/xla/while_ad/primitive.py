@@ -12,7 +12,7 @@ from autograph.backends.xla import jax_compat
 from autograph.backends.xla.branches import cond
 from autograph.backends.xla.dependence import moving_of, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, no_tangent, replay, strong, varying_everywhere
-from autograph.backends.xla.tracing import INTEGER, conform, leading, mapped, merge, on_mesh, only, trace
+from autograph.backends.xla.tracing import INTEGER, as_weak_as, conform, leading, mapped, merge, on_mesh, only, trace
 from autograph.backends.xla.while_ad.checkpoints import Plan
 from autograph.backends.xla.while_ad.exits import by_test
 from autograph.backends.xla.while_ad.program import LoopProgram, close
@@ -46,11 +46,12 @@ def while_loop(
     if early is None:
         return bind_loop(program, consts, values)
     carry = early.whole(values, bind_loop(early.program, *early.operands(consts, values)))
-    return cond(
+    last = cond(
         program.goes_on(consts, carry),
         lambda: program.step(consts, carry),
         lambda: conform(carry, program.carry_avals),
     )
+    return as_weak_as(last, program.carry_avals)
 
 
 def bind_loop(program: LoopProgram, consts: Sequence[Any], start: Sequence[Any]) -> list[Any]:
@@ -92,7 +93,7 @@ def _loop_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, prog
     batch = Batch(axis, program, consts, start)
     values, start_values = program.split(leading(operands, dims))
     outputs = bind_loop(batch.program, values, batch.spread(start_values, start, batch.carry))
-    return outputs, lane_dims(batch.carry)
+    return as_weak_as(outputs, program.carry_avals), lane_dims(batch.carry)
 
 
 # The loop that keeps states.
