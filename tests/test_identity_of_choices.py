@@ -384,3 +384,45 @@ def test_an_object_that_an_earlier_iteration_chose_is_that_object():
             wanted = each(n)
             assert tuple(map(int, ag.function(each)(jnp.asarray(n)))) == wanted
             assert tuple(map(int, jax.jit(ag.convert(each))(n))) == wanted
+
+
+def test_a_list_that_an_earlier_iteration_left_is_not_taken_for_the_chosen_one():
+    def left_always(x):
+        a, b = [0.0], [0.0]
+        c = a if x > 0 else b
+        d, count = c, 0
+        for _ in ag.range(4):
+            if d is c:
+                count += 1
+            d = a
+        return count
+
+    def left_by_some(x):
+        a, b = [0.0], [0.0]
+        c = a if x > 0 else b
+        d, count = c, 0
+        for i in ag.range(4):
+            if d is c:
+                count += 1
+            d = b if i == 1 else a
+        return count
+
+    for program in (left_always, left_by_some):
+        with pytest.raises(ag.StagingError, match=r"(?s)if d is c.*which one is known only at run time"):
+            ag.function(program)(jnp.float32(-1.0))
+
+
+def test_a_list_that_no_iteration_replaces_is_the_chosen_one():
+    def program(x):
+        a, b = [0.0], [0.0]
+        c = a if x > 0 else b
+        d, count = c, 0
+        for i in ag.range(4):
+            if d is c:
+                count += 1
+            d = d
+            a[0] += i
+        return count, d[0]
+
+    for x in (1.0, -1.0):
+        assert tuple(map(float, ag.function(program)(jnp.float32(x)))) == program(x)

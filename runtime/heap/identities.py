@@ -45,7 +45,8 @@ class _Known:
       part: itself; kept, so that no other gets its identity.
       when: what it may be, and under which condition it is that.
       where: the statement that chose; empty for one that was there before.
-      same_as: the one whose stand-in it is.
+      stands_for: the one from before a loop in whose place its body finds it.
+      is_replaced: whether iterations put another there: in a later one it is not that, or not surely.
       held: its contents, as they were when last looked at; None if they may change unreported.
       check: what a write to it checks first.
       is_used: whether its conditions have decided what a write or a comparison does.
@@ -54,7 +55,8 @@ class _Known:
     part: Any
     when: Mapping[Hashable, Condition]
     where: str = ""
-    same_as: Any = None
+    stands_for: Any = None
+    is_replaced: bool = False
     held: Any = None
     check: Callable[[], None] | None = None
     is_used: bool = False
@@ -62,6 +64,11 @@ class _Known:
     @property
     def marks(self) -> Marks:
         return frozenset(self.when)
+
+    @property
+    def same_as(self) -> Any:
+        """The one that it is in each iteration."""
+        return None if self.is_replaced else self.stands_for
 
 
 @dataclass(frozen=True)
@@ -88,13 +95,14 @@ class Alias:
       part: itself.
       condition: when it is; True or traced. None if nothing says so.
       where: the statement that chose.
-      stands_in: whether it stands in a loop's body for one from before.
+      is_checked: whether the loop whose body is being traced refuses what nothing says: it stands in the body for one from
+        before, or is one in whose place iterations put others.
     """
 
     part: Any
     condition: Any
     where: str
-    stands_in: bool
+    is_checked: bool
 
 
 class Identities:
@@ -204,16 +212,20 @@ class Identities:
         part: Any,
         when: Mapping[Hashable, Condition],
         where: str,
-        same_as: Any = None,
         check: Callable[[], None] | None = None,
     ) -> None:
         """Note what a new container may be, under which conditions, and the statement that made it so.
 
         Args:
-          same_as: what it represents.
           check: is called before each write to it.
         """
-        self._known[id(part)] = _Known(part, dict(when), where, same_as, _held_by(part), check)
+        self._known[id(part)] = _Known(part, dict(when), where, held=_held_by(part), check=check)
+
+    def stand_in(self, part: Any, entry: Any, is_replaced: bool) -> None:
+        """Note what a container in a loop's body may be, in the place of ``entry``, which ``is_replaced`` by iterations or not."""
+        when = self.conditions_of(id(entry))
+        when = {**(dict.fromkeys(when) if is_replaced else when), id(part): True}
+        self._known[id(part)] = _Known(part, when, self.chosen_at(entry), entry, is_replaced, _held_by(part))
 
     def set_apart(self, one: int, other: int) -> None:
         """Note that two containers, though each may be the same third, are never one."""
@@ -293,7 +305,9 @@ class Identities:
         if known is None:
             return []
         elements = element_marks(known.marks)
-        represented = {id(each.same_as) for each in self._known.values() if each.same_as is not None}
+        stand_ins = [each for each in self._known.values() if each.stands_for is not None]
+        represented = {id(each.same_as) for each in stand_ins}
+        replaced = {id(each.stands_for) for each in stand_ins if each.is_replaced and id(each.part) in known.marks}
         others = [other for other in self._others(known.marks, part) if id(other.part) not in represented]
         for each in (known, *others):
             each.is_used = each.is_used or bool(others)
@@ -303,7 +317,7 @@ class Identities:
                 other.part,
                 evaluated(_are_one(known.when, other.when), found),
                 known.where or other.where,
-                other.same_as is not None,
+                other.stands_for is not None or id(other.part) in replaced,
             )
             for other in others
             if elements.isdisjoint(other.marks) or self.elements.may_see(other.part, part)
@@ -321,6 +335,7 @@ class Identities:
                 self.asked.append((one, other, user_location()))
             return one is other
         if _identity(known) == _identity(another):
+            known.is_used = another.is_used = True
             return True
         if self.are_apart(id(one), id(other)):
             condition: Condition = False

@@ -319,3 +319,60 @@ def rows_that_may_have_been_chosen_before_found_by_an_index(n):
         rows[(i + 1) % 3][0] = i + 7
         rows = [row[:] for row in rows]
     return rows, total
+
+
+@program
+def chosen_again_in_each_iteration_and_written_by_its_first_name(n):
+    a, b = [0], [5]
+    c = a if n > 1 else b
+    d = c
+    for i in ag.range(1, 4):
+        d = c
+        a[0] += i
+    return d, a, b, c
+
+
+@program
+def chosen_again_by_a_tuple_and_written_by_its_first_name(n):
+    a, b = {"k": 0}, {"k": 5}
+    c = a if n > 1 else b
+    d = (c, 0)
+    i = 0
+    while i < n:
+        d = (c, i)
+        a["k"] += 1
+        b["k"] += 2
+        i += 1
+    return d, a, b, c
+
+
+@program
+def chosen_and_lengthened_by_its_first_name(n):
+    a, b = [0], [5]
+    c = a if n > 1 else b
+    for i in ag.range(3):
+        a.append(i + n)
+    return len(a), len(b), len(c), sum(c)
+
+
+@program
+def chosen_and_lengthened_by_its_last_name(n):
+    a, b, e = [0], [5], [6]
+    c = a if n > 1 else b
+    d = c if n > 2 else e
+    for i in ag.range(3):
+        for _ in range(2):
+            d.append(i + n)
+    return [(len(each), sum(each)) for each in (a, b, c, d, e)]
+
+
+@program
+def chosen_again_in_each_iteration_and_lengthened(n):
+    a, b = [0], [5]
+    c = a if n > 1 else b
+    d = c
+    for i in ag.range(3):
+        d = c
+        a.append(i)
+        b += [i]
+    return [(len(each), sum(each)) for each in (a, b, c, d)]

@@ -127,7 +127,7 @@ class AliasedWrites(InTrace):
         if keys is not None and not keys:
             return
         if alias.condition is None:
-            if not alias.stands_in:  # of those the loop knows whether iterations read them
+            if not alias.is_checked:  # of those the loop knows whether iterations read them
                 self._make_unknown(alias, write, keys)
             return
         if alias.condition is False:
@@ -185,6 +185,8 @@ class AliasedWrites(InTrace):
     def _replace(self, alias: Alias, write: _Write) -> None:
         """Write what does not keep the keys, or the number of items."""
         other, held = alias.part, write.held
+        for each in (write.part, other):
+            self.journal.note_read(each)  # what earlier iterations of a loop appended belongs to what is written
         fits = has_contents(other) or not isinstance(held, Padded)
 
         def replace() -> None:

@@ -46,10 +46,7 @@ class BodyContainers:
             for attempt in self.journal.attempts:
                 attempt.stands_for[id(part)] = part, entry
             if self.identities.marks_of(id(entry)) is not None and entry is not part:
-                when = dict(self.identities.conditions_of(id(entry)))
-                when = dict.fromkeys(when) if is_replaced else when
-                where = self.identities.chosen_at(entry)
-                self.identities.relate(part, when | {id(part): True}, where, same_as=entry)
+                self.identities.stand_in(part, entry, is_replaced)
         self.identities.watch(part)
         self._held.append((key, part, None))
 
