@@ -413,6 +413,8 @@ def is_one_value(a: Any, b: Any) -> bool:
         return True
     if isinstance(a, Output) or isinstance(b, Output) or type(a) is not type(b) or hasattr(a, "__array__"):
         return False
+    if isinstance(a, list | dict):  # a reference, to one of two that are written apart
+        return False
     try:
         return bool(a == b) and repr(a) == repr(b)  # 0.0 and -0.0 are equal, and are not one value
     except Exception:

@@ -376,3 +376,109 @@ def chosen_again_in_each_iteration_and_lengthened(n):
         a.append(i)
         b += [i]
     return [(len(each), sum(each)) for each in (a, b, c, d)]
+
+
+@program
+def equal_lists_exchanged_by_a_method(n):
+    a, b = [1], [1]
+    rows = [a, b]
+    for _ in ag.range(3):
+        if n > 1:
+            rows.reverse()
+    return rows, rows[0] == rows[1], a
+
+
+@hazard("the function returns")
+def equal_lists_exchanged_by_a_method_and_written(n):
+    a, b = [1], [1]
+    rows = [a, b]
+    for _ in ag.range(3):  # chooses
+        if n > 1:
+            rows.reverse()
+    rows[0][0] = 5  # writes
+    return a, b
+
+
+@hazard("the function returns")
+def equal_dicts_moved_by_methods_and_written(n):
+    a, b = {"k": 1}, {"k": 1}
+    rows = [a, b]
+    for i in ag.range(3):  # chooses
+        if i < n:
+            rows.insert(0, rows.pop())
+    rows[0]["k"] = 5  # writes
+    return a, b
+
+
+@hazard("the function returns")
+def objects_exchanged_by_a_method_and_written(n):
+    a, b = Box(v=1), Box(v=2)
+    boxes = [a, b]
+    for i in ag.range(3):  # chooses
+        if i < n:
+            boxes.reverse()
+    boxes[0].v = 5  # writes
+    return a.v, b.v
+
+
+@hazard("another variable refers to")
+def sets_exchanged_by_a_method_and_written(n):
+    a, b = {1}, {1}
+    sets = [a, b]
+    for i in ag.range(3):  # chooses
+        if i < n:
+            sets.reverse()
+    sets[0].add(2)  # writes
+    return len(a), len(b)
+
+
+@hazard("'rows' refers to")
+def rows_exchanged_while_one_is_written_by_its_name(n):
+    a, b = [1], [2]
+    rows = [a, b]
+    for _ in range(n):  # chooses
+        rows[0], rows[1] = rows[1], rows[0]
+        a[0] += 1  # writes
+    return rows, a
+
+
+@hazard("'boxes' refers to")
+def objects_exchanged_while_one_is_written_by_its_name(n):
+    a, b = Box(v=1), Box(v=2)
+    boxes = [a, b]
+    for _ in range(n):  # chooses
+        boxes.reverse()
+        a.v += 1  # writes
+    return boxes[0].v, boxes[1].v
+
+
+@program
+def objects_moved_by_methods_and_written_through_the_list(n):
+    boxes = [Box(v=1), Box(v=2), Box(v=3)]
+    for i in ag.range(5):
+        boxes.append(boxes.pop(0))
+        boxes[0].v += n
+        if i == n:
+            boxes.reverse()
+    return [box.v for box in boxes]
+
+
+@program
+def objects_exchanged_and_written_through_the_list(n):
+    boxes = [Box(v=1), Box(v=2)]
+    for _ in range(n):
+        boxes[0], boxes[1] = boxes[1], boxes[0]
+        boxes[0].v += 3
+    return boxes[0].v, boxes[1].v
+
+
+@program
+def rows_read_while_a_method_exchanges_them(n):
+    rows = [[n], [4], [n + 1]]
+    total = 2
+    for i in range(40):
+        total += rows[1][i % 1] + 3 * rows[2][0]
+        if n > 1:
+            rows.reverse()
+        total %= 97
+    return total, rows

@@ -24,6 +24,7 @@ from autograph.runtime.layouts.statement_variables import (
     CellVariable,
     GlobalVariable,
     Marks,
+    Slot,
     Snapshot,
     Variable,
     has_contents,
@@ -155,11 +156,16 @@ class Carry:
     @contextmanager
     def emptied(self) -> Iterator[None]:
         """Take the values from before the loop out of its variables, and elements out of lists that come to hold them by value."""
-        places = [
+        places: list[Variable] = [
             v
             for v in self.variables
             if (id(v), ()) in self.by_value or isinstance(v, CellVariable | GlobalVariable | AttributePlace)
         ]
+        # A list or dict that is carried with all that is in it.
+        whole = [
+            ContentsPlace(v.value) for v in self.variables if isinstance(v, Slot) and isinstance(v.value, list | dict)
+        ]
+        places += [place for place in whole if isinstance(place.get(), tuple | dict)]
         values = [place.get() for place in places]
         for place in places:
             place.set(() if isinstance(place, ContentsPlace) else UNBOUND)

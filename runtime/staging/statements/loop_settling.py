@@ -14,6 +14,7 @@ from autograph.runtime.effects.staged_raises import is_absence_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place
+from autograph.runtime.heap.reach import CONTAINERS
 from autograph.runtime.layouts.describe import typed, untyped
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import (
@@ -31,7 +32,7 @@ from autograph.runtime.layouts.list_room import refuse_growth
 from autograph.runtime.layouts.mismatches import Mismatch
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.sides import Joined, injected
-from autograph.runtime.layouts.statement_variables import UNBOUND, Slot, Variable, has_contents
+from autograph.runtime.layouts.statement_variables import UNBOUND, Slot, Variable
 from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.policy.loop_options import LoopOptions
 from autograph.runtime.staging.statements.carry import Carry
@@ -487,6 +488,8 @@ class Settling:
 
     def _joined(self, carried: Carried, last: VariableEnd, leaves: list[Any]) -> bool:
         """Carry a variable by the join of what it is before and after an iteration; True if that is new."""
+        if isinstance(carried.variable, ContentsPlace) and self._carries_whole(carried, carried.variable.owner, leaves):
+            return True
         if self._opens_objects(carried, leaves):
             return True
         if id(carried.variable) in self.carry.refers and holds_attributes(last.layout):
@@ -500,8 +503,6 @@ class Settling:
         if before == after and isinstance(before.inner, Array):  # as most are
             carried.results = last.results(carried.types, range(len(leaves)), leaves)
             return False
-        if isinstance(carried.variable, ContentsPlace) and self._carries_whole(carried, carried.variable.owner, leaves):
-            return True
         count = len(self._mismatches)
         joined = self.joiner.join(carried.variable.name, before, after)
         if len(self._mismatches) > count:
@@ -520,8 +521,8 @@ class Settling:
 
     def _carries_whole(self, carried: Carried, owner: Any, leaves: Sequence[Any]) -> bool:
         """Carry a list or dict with what is in it, as a variable that holds it would be, if iterations put other containers into it."""
-        held = [leaf for leaf in leaves if isinstance(leaf, list | dict)]
-        if has_contents(owner) or all(any(leaf is each for each in carried.start) for leaf in held):
+        before, after = ([leaf for leaf in found if _has_identity(leaf)] for found in (carried.start, leaves))
+        if len(before) == len(after) and all(a is b for a, b in zip(before, after, strict=True)):
             return False
         self.carry.replace(carried, Slot(carried.variable.name, owner))
         return True
@@ -580,6 +581,10 @@ class Settling:
             if len(carried.deepened) > _MAY_DEEPEN:
                 self.conflict = refuse_nesting(self.carry.where, [carried])
                 raise self.conflict
+
+
+def _has_identity(leaf: Any) -> bool:
+    return isinstance(leaf, CONTAINERS) or is_plain_object(leaf)
 
 
 def _is_wider(old: Layout, new: Layout) -> bool:

@@ -179,7 +179,9 @@ class PartCarry:
         aliasing, identities = self.aliasing, self.identities
         found = {key: set(identities.marks_of(id(e)) or {id(e)}) for key, e in aliasing.entries.items()}
         raw: dict[Key, Marks] = {
-            (k, path): marks for k, ends in aliasing.ends.items() for path, marks in ends.marks.items()
+            (k, path): self._at_end(ends.ids[path], marks)
+            for k, ends in aliasing.ends.items()
+            for path, marks in ends.marks.items()
         }
         for key in raw:
             found.setdefault(key, set())
@@ -217,6 +219,10 @@ class PartCarry:
         for mark in {mark for key, marks in found.items() if key not in aliasing.kept for mark in marks}:
             if mark in outer:
                 identities.own_mark(outer[mark])
+
+    def _at_end(self, key: int, marks: Marks) -> Marks:
+        """The marks of what an iteration leaves in a place: a stand-in is what is in its own place at the start, whatever that may be."""
+        return element_marks(marks) | {key} if key in self.aliasing.keys else marks
 
     def _find_pairs(self) -> set[frozenset[Key]]:
         """The places that may hold one container at the start of some iteration."""
@@ -335,26 +341,27 @@ class PartCarry:
         return refused(described(part), line or self.carry.where, self.carry.where, f"{other!r} refers to", name)
 
     def _read_variables(self, end: BodyEnd) -> set[int]:
-        """The variables whose values an iteration, or the test, reads, or passes on to others."""
+        """The variables whose values an iteration, or the test, reads, or passes on to others, or to other places of theirs."""
         used, passed = self.backend.operands_used(end.traced)
         if self._test is not None:
             tested, outputs = self.backend.operands_used(self._test)
             used |= tested | set(outputs.values())
         spans = {k: each.span for k, each in enumerate(end.ends) if each is not None}
-        found, first = set(), 0
+        found, operands = set(), itertools.count()
         for carried in self.carry.carried:
             if not carried.is_input:
                 continue
             position = self.carry.position(carried.variable)
-            operands = set(range(first, first := first + sum(type is not None for type in carried.types)))
-            own = spans.get(position, slice(0, 0))
-            others = [
-                leaf
+            places = [None if type is None else next(operands) for type in carried.types]
+            mine = {operand for operand in places if operand is not None}
+            kept = dict(enumerate(places, spans[position].start)) if position in spans else {}
+            moved = {
+                passed.get(leaf.index)
                 for k, leaf in enumerate(end.traced.leaves)
-                if not own.start <= k < own.stop and isinstance(leaf, Output)
-            ]
+                if isinstance(leaf, Output) and (k not in kept or passed.get(leaf.index) != kept[k])
+            }
             # Of what has no leaves, an empty list say, nothing shows whether it is read.
-            if not operands or operands & used or any(passed.get(leaf.index) in operands for leaf in others):
+            if not mine or mine & (used | moved):
                 found.add(position)
         return found
 
