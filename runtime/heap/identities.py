@@ -331,7 +331,7 @@ class Identities:
         """When two containers or objects are one: known or traced; None if nothing says so."""
         known, another = self._known.get(id(one)), self._known.get(id(other))
         if one is other or known is None or another is None:
-            if one is not other and _may_change(one) and _may_change(other):
+            if one is not other and may_change(one) and may_change(other):
                 self.asked.append((one, other, user_location()))
             return one is other
         if _identity(known) == _identity(another):
@@ -516,7 +516,8 @@ def refused_question(line: str, where: str) -> StagingError:
     )
 
 
-def _may_change(part: Any) -> bool:
+def may_change(part: Any) -> bool:
+    """Whether a value is what it is by its identity: a container or object that can be written."""
     return isinstance(part, CONTAINERS) or is_plain_object(part)
 
 

@@ -13,8 +13,8 @@ from autograph.runtime.effects.growing_values import Path, many_texts_in, parts_
 from autograph.runtime.effects.staged_raises import is_absence_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
+from autograph.runtime.heap.identities import may_change
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place
-from autograph.runtime.heap.reach import CONTAINERS
 from autograph.runtime.layouts.describe import typed, untyped
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import (
@@ -521,7 +521,7 @@ class Settling:
 
     def _carries_whole(self, carried: Carried, owner: Any, leaves: Sequence[Any]) -> bool:
         """Carry a list or dict with what is in it, as a variable that holds it would be, if iterations put other containers into it."""
-        before, after = ([leaf for leaf in found if _has_identity(leaf)] for found in (carried.start, leaves))
+        before, after = ([leaf for leaf in found if may_change(leaf)] for found in (carried.start, leaves))
         if len(before) == len(after) and all(a is b for a, b in zip(before, after, strict=True)):
             return False
         self.carry.replace(carried, Slot(carried.variable.name, owner))
@@ -581,10 +581,6 @@ class Settling:
             if len(carried.deepened) > _MAY_DEEPEN:
                 self.conflict = refuse_nesting(self.carry.where, [carried])
                 raise self.conflict
-
-
-def _has_identity(leaf: Any) -> bool:
-    return isinstance(leaf, CONTAINERS) or is_plain_object(leaf)
 
 
 def _is_wider(old: Layout, new: Layout) -> bool:
