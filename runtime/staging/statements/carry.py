@@ -13,6 +13,7 @@ from autograph.runtime.containers.iterables import StagedIterable
 from autograph.runtime.effects.growing_values import Path, with_any_length
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.holders import reached, within_reach
+from autograph.runtime.heap.identities import may_change
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Region
 from autograph.runtime.heap.places import holds_list
 from autograph.runtime.heap.unknown import is_unknown
@@ -112,6 +113,16 @@ class Carry:
         self.variables[:] = [variable if each is carried.variable else each for each in self.variables]
         self.snapshot.add(variable)
         self.carried[:] = [self.start(variable) if each is carried else each for each in self.carried]
+
+    def takes_whole(self, carried: Carried, leaves: Sequence[Any]) -> bool:
+        """Carry a list or dict with what is in it, as a variable that holds it would be, if iterations put other containers into it."""
+        if not isinstance(carried.variable, ContentsPlace):
+            return False
+        before, after = ([leaf for leaf in found if may_change(leaf)] for found in (carried.start, leaves))
+        if len(before) == len(after) and all(a is b for a, b in zip(before, after, strict=True)):
+            return False
+        self.replace(carried, Slot(carried.variable.name, carried.variable.owner))
+        return True
 
     def described(self, variable: Variable, value: Any) -> tuple[Layout, list[Any]]:
         """The layout and leaves of a variable's value, its objects unpacked if that was found necessary."""

@@ -13,7 +13,6 @@ from autograph.runtime.effects.growing_values import Path, many_texts_in, parts_
 from autograph.runtime.effects.staged_raises import is_absence_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
-from autograph.runtime.heap.identities import may_change
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place
 from autograph.runtime.layouts.describe import typed, untyped
 from autograph.runtime.layouts.join import Joiner
@@ -32,7 +31,7 @@ from autograph.runtime.layouts.list_room import refuse_growth
 from autograph.runtime.layouts.mismatches import Mismatch
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.sides import Joined, injected
-from autograph.runtime.layouts.statement_variables import UNBOUND, Slot, Variable
+from autograph.runtime.layouts.statement_variables import UNBOUND, Variable
 from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.policy.loop_options import LoopOptions
 from autograph.runtime.staging.statements.carry import Carry
@@ -488,7 +487,7 @@ class Settling:
 
     def _joined(self, carried: Carried, last: VariableEnd, leaves: list[Any]) -> bool:
         """Carry a variable by the join of what it is before and after an iteration; True if that is new."""
-        if isinstance(carried.variable, ContentsPlace) and self._carries_whole(carried, carried.variable.owner, leaves):
+        if self.carry.takes_whole(carried, leaves):
             return True
         if self._opens_objects(carried, leaves):
             return True
@@ -518,14 +517,6 @@ class Settling:
             return True
         carried.results = last.results(carried.types, joined.right, injected(joined.right, leaves))
         return False
-
-    def _carries_whole(self, carried: Carried, owner: Any, leaves: Sequence[Any]) -> bool:
-        """Carry a list or dict with what is in it, as a variable that holds it would be, if iterations put other containers into it."""
-        before, after = ([leaf for leaf in found if may_change(leaf)] for found in (carried.start, leaves))
-        if len(before) == len(after) and all(a is b for a, b in zip(before, after, strict=True)):
-            return False
-        self.carry.replace(carried, Slot(carried.variable.name, owner))
-        return True
 
     def _grows(self, carried: Carried, paths: Sequence[Path]) -> bool:
         """Carry the texts and tuples at these paths as such of any length; False if there are none, or all are so carried."""
