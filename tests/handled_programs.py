@@ -899,6 +899,47 @@ def a_list_that_may_be_undefined(x):
     return first
 
 
+def a_variable_of_a_call_in_one_branch_that_a_comprehension_binds(x):
+    result = 0.0
+
+    def scaled(h):
+        h = h * x
+        held = [(h := h + k) for k in range(3)]
+        return h + held[1]
+
+    try:
+        if x > 1:
+            result = scaled(x)
+        if x < 0:
+            raise ValueError
+        result += 1
+    except ValueError:
+        result += 7
+    return result
+
+
+def a_variable_of_a_call_in_a_loop_that_a_closure_binds(x):
+    result = 0.0
+
+    def summed(h):
+        def step():
+            nonlocal h
+            h = h + x
+
+        for _ in ag.range(3):
+            step()
+        return h * 2
+
+    try:
+        for k in ag.range(3):
+            result += summed(x + k)
+            if result > 9:
+                raise ValueError
+    except ValueError:
+        result += 7
+    return result
+
+
 PROGRAMS = [
     (safe_division, [(1.0, 2.0), (1.0, 0.0)]),
     (safe_root, SIGNS),
@@ -958,4 +999,6 @@ PROGRAMS = [
     (unreachable_after_a_continue, ROWS),
     (an_attribute_written_in_a_loop_inside_a_loop, STEPS),
     (a_list_that_may_be_undefined, STEPS),
+    (a_variable_of_a_call_in_one_branch_that_a_comprehension_binds, STEPS),
+    (a_variable_of_a_call_in_a_loop_that_a_closure_binds, STEPS),
 ]

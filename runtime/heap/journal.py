@@ -389,7 +389,8 @@ class Journal:
 
     def outermost_around(self, place: Place) -> Any:
         """The outermost loop whose body is being traced and which a place was there before; None if there is none."""
-        made = [k for k, region in enumerate(self.regions) if region.made_by(getattr(place, "owner", None))]
+        owner, is_cell = _owner_of(place), isinstance(place, CellVariable)  # of a call: nobody reports that it is made
+        made = [k for k, each in enumerate(self.regions) if each.made_by(owner) or (is_cell and not each.led_to(owner))]
         first = made[-1] + 1 if made else 0
         inside = {id(region) for region in self.regions[first:]}
         return next((loop for loop in self.loops if id(loop.carry.region) in inside), None)

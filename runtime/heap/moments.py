@@ -239,11 +239,12 @@ class Moment:
                 value = self._marks.add(value, defined, "an exception may have come before what binds it")
             if isinstance(value, Padded):
                 value = _without_promise(value, each.place.get())
-            if is_of_ended[key]:
-                born(each.place.owner)
-                each.place.set(value)
-            else:
+            if not is_of_ended[key]:
                 write(each.place, value)
+                continue
+            if not isinstance(each.place, CellVariable):
+                born(each.place.owner)
+            each.place.set(value)
         for key, (place, before) in self._writes.before.items():
             owner = getattr(place, "owner", None)
             if key in self.held or self._writes.real(owner) is not owner or self._is_of_ended_trace(place):
@@ -252,8 +253,8 @@ class Moment:
                 write(place, before)
 
     def _is_of_ended_trace(self, place: Any) -> bool:
-        """Whether this is of an object that a staged statement in the body has made, and so holds what has no meaning any more."""
-        return hasattr(place, "owner") and not self._is_usable(place.get())
+        """Whether this is of an object or a call of a staged statement in the body, and so holds what has no meaning any more."""
+        return (isinstance(place, CellVariable) or hasattr(place, "owner")) and not self._is_usable(place.get())
 
     def _is_usable(self, value: Any) -> bool:
         tracers = (leaf for leaf in flatten(value)[0] if isinstance(leaf, jax.core.Tracer))
