@@ -231,6 +231,12 @@ def test_a_wrong_gradient_is_found(monkeypatch):
     assert failure is not None and failure.kind == "gradient"
 
 
+def test_the_gradient_of_a_python_float_is_compared():
+    source = "def f(n, x):\n    return float(x * x)\n"
+    report = try_program_gradients(Program(0, source, ONE_INPUT))
+    assert report.failure is None and report.counts["gradients"]["compared"] == 1
+
+
 def test_near_a_kink_gradients_are_not_compared():
     source = "def f(n, x):\n    return abs(x - x) + (x if x > x else 2 * x if int(x * 2.0**30) % 2 else x)\n"
     report = try_program_gradients(Program(0, source, ONE_INPUT))

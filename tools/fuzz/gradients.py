@@ -70,7 +70,9 @@ def _objective(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     leaves = jax.tree.leaves(function(*arguments))
     total: Any = 0.0
     for position, leaf in enumerate(leaves):
-        if _is_float(leaf):
+        if isinstance(leaf, float):  # which is an array where it is traced
+            total = total + _WEIGHTS[position % len(_WEIGHTS)] * leaf
+        elif _is_float(leaf):
             total = total + _WEIGHTS[position % len(_WEIGHTS)] * leaf.sum()
     return total
 
