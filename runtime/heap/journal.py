@@ -459,7 +459,7 @@ class Journal:
     def born(self, owner: Any) -> None:
         """Report that an object has just been made."""
         for attempt in self.attempts:
-            attempt.born[id(owner)] = owner
+            attempt.bear(owner)
         if self.regions:
             self.regions[-1].add_made(owner)
 

@@ -102,6 +102,7 @@ class Moment:
         self._writes, self._marks, self._place, self._note_read = writes, marks, place, note_read
         self.values: list[Any] = []
         self._seen: dict[int, Any] = {}
+        self._reached: list[int] = []
         self._pending: list[Any] = []
         self.held: dict[Any, _Held] = {}
         for variable in variables:
@@ -112,12 +113,14 @@ class Moment:
 
     def _take_writes(self) -> None:
         """Go on with the places that have been written, of what was there before, or can be reached."""
-        writes = self._writes
-        left = {key: place for key, (place, _) in writes.before.items() if not self._is_of_ended_trace(place)}
-        while found := {key: place for key, place in left.items() if self._is_reached(place)}:
-            left = {key: place for key, place in left.items() if key not in found}
-            for place in found.values():
-                self._take(place)
+        done: set[int] = set()
+        self._reached += self._writes.lasting
+        while owners := [owner for owner in self._reached if owner not in done]:
+            done.update(owners)
+            self._reached = []
+            for place in self._writes.places_of(owners):
+                if not self._is_of_ended_trace(place):
+                    self._take(place)
             self._take_pending()
 
     def __eq__(self, other: object) -> bool:
@@ -128,10 +131,6 @@ class Moment:
 
     def __hash__(self) -> int:
         return len(self.held)
-
-    def _is_reached(self, place: Any) -> bool:
-        owner = getattr(place, "owner", None)
-        return id(owner) not in self._writes.born or id(owner) in self._seen
 
     def _take_pending(self) -> None:
         while self._pending:
@@ -204,8 +203,9 @@ class Moment:
     def _note(self, owner: Any, places: Sequence[Place]) -> None:
         """Go on with what a container or an object holds."""
         if id(owner) not in self._seen:
-            self._seen[id(owner)] = owner
-            self._seen[id(self._writes.real(owner))] = owner
+            real = self._writes.real(owner)
+            self._seen[id(owner)] = self._seen[id(real)] = owner
+            self._reached += [id(owner), id(real)]
             self._pending += places
 
     def unwritten(self, others: Sequence[Moment]) -> list[tuple[Any, Any]]:
@@ -245,11 +245,12 @@ class Moment:
             if not isinstance(each.place, CellVariable):
                 born(each.place.owner)
             each.place.set(value)
-        for key, (place, before) in self._writes.before.items():
+        for place in self._writes.places_of((*self._writes.lasting, *self._seen)):
             owner = getattr(place, "owner", None)
-            if key in self.held or self._writes.real(owner) is not owner or self._is_of_ended_trace(place):
+            if place.key in self.held or self._writes.real(owner) is not owner or self._is_of_ended_trace(place):
                 continue
-            if self._is_reached(place) and self._is_usable(before):
+            before = self._writes.before[place.key][1]
+            if self._is_usable(before):
                 write(place, before)
 
     def _is_of_ended_trace(self, place: Any) -> bool:
