@@ -414,3 +414,18 @@ def test_a_long_list_is_written_anywhere_in_one_loop_and_at_the_index_in_python(
         made = ag.function(at_the_index).get_concrete_function(n)
     assert not any(each.primitive.name in ("scan", "while") for each in made.graph.jaxpr.jaxpr.eqns)
     assert list(map(int, made(n))) == at_the_index(9)
+
+
+def test_a_long_list_is_written_anywhere_in_a_loop_inside_a_loop():
+    def anywhere(n):
+        found = [None] * 70
+        for i in range(66):
+            for j in range(2):
+                found[(n + i) % 70] = i + j
+        return [-1 if each is None else each for each in found]
+
+    n = jnp.asarray(9)
+    with pytest.warns(ag.StagingWarning, match="a select for each"):
+        # Two for the iterations of the outer loop after the first, and one for the inner loop in the first.
+        assert Counts(ag.convert(anywhere), n).loops <= 3
+        assert list(map(int, ag.function(anywhere)(n))) == anywhere(9)

@@ -29,18 +29,22 @@ class Copies:
       count: how many copies of what is recorded now the program would hold.
       sizes: by the code of a loop's body, how many operations an iteration of it is; why it must run in Python, if it must.
       staged: the same for loops inside this one that have become one loop, for all the iterations that they represent.
-      writes_anywhere: whether an iteration in Python has written a long list at a traced index: a select for each of its items.
+      anywhere: the lines that have written a long list at a traced index, a select for each of its items, while all loops around
+        that could run in Python did.
     """
 
-    def __init__(self, count: int = 1, sizes: dict[CodeType, int | str] | None = None) -> None:
-        self.count = count
-        self.sizes: dict[CodeType, int | str] = {} if sizes is None else sizes
+    def __init__(self) -> None:
+        self.count = 1
+        self.sizes: dict[CodeType, int | str] = {}
         self.staged: dict[CodeType, int] = {}
-        self.writes_anywhere = False
+        self.anywhere: set[str] = set()
 
     def within(self, iterations: int) -> Copies:
         """For the body of a loop that runs so often here."""
-        return Copies(self.count * max(iterations, 1), self.sizes)
+        inner = Copies()
+        inner.count = self.count * max(iterations, 1)
+        inner.sizes, inner.anywhere = self.sizes, self.anywhere
+        return inner
 
     def is_few(self) -> bool:
         return self.count <= _FEW

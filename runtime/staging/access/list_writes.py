@@ -21,7 +21,14 @@ from autograph.runtime.tracing.locations import user_location
 
 
 class PerhapsAtIndex(StagingError):
-    """A long list is written in a loop that Python could run: iterations that know the index write one item each."""
+    """A long list is written in a loop that Python could run: iterations that know the index write one item each.
+
+    Attributes: line (which writes it).
+    """
+
+    def __init__(self, line: str, count: int) -> None:
+        super().__init__(f"{line}\n  A list of {count} items is written at the loop's index.")
+        self.line = line
 
 
 class ListWrites(InTrace):
@@ -66,12 +73,10 @@ class ListWrites(InTrace):
         if not items:
             raise IndexError("list assignment index out of range")
         if len(items) > UNROLLED_AT_MOST:
-            copies = self.journal.copies
-            if self.journal.is_rolling and not copies.writes_anywhere:
-                raise PerhapsAtIndex(
-                    f"{user_location()}\n  A list of {len(items)} items is written at the loop's index."
-                )
-            copies.writes_anywhere = True
+            line, anywhere = user_location(), self.journal.copies.anywhere
+            if self.journal.is_rolling and line not in anywhere:
+                raise PerhapsAtIndex(line, len(items))
+            anywhere.add(line)
             warn_of_many(len(items))
         place = counted_from_start(key, len(items))
         self.check_range(place, len(items), "list assignment index out of range")

@@ -85,14 +85,14 @@ class Rolling(InTrace):
                 return items[:0], None
             return items, None
         except _NeedsPeeling as error:
-            knows_index = error.reason
+            perhaps = error.perhaps
         except NotRollable as refusal:
             return items, str(refusal)
         with self.journal.copying(copies):
             loop.body(items[0])  # here, where what it raises has no other exception for its context
         items = items[1:]
-        if knows_index is not None and not copies.writes_anywhere:
-            return items, knows_index
+        if perhaps is not None and perhaps.line not in copies.anywhere:
+            return items, why(perhaps)
         try:
             if self._roll(items, loop, copies, may_peel=False):
                 return items[:0], None
@@ -120,7 +120,7 @@ class Rolling(InTrace):
             raise NotRollable(why(error)) from None
         except PerhapsAtIndex as error:
             if may_peel:
-                raise _NeedsPeeling(why(error)) from None
+                raise _NeedsPeeling(error) from None
             raise NotRollable(why(error)) from None
         except ABSENCES as error:
             if may_peel and may_be_bound(error, loop.names):
@@ -230,12 +230,12 @@ class Trial:
 class _NeedsPeeling(Exception):
     """The state has types before the loop that only its first iteration sees.
 
-    Attributes: reason (else, why the loop must run in Python if that iteration knows the index of a list that it writes).
+    Attributes: perhaps (else, why the loop must run in Python if that iteration knows the index of a list that it writes).
     """
 
-    def __init__(self, reason: str | None = None) -> None:
+    def __init__(self, perhaps: PerhapsAtIndex | None = None) -> None:
         super().__init__()
-        self.reason = reason
+        self.perhaps = perhaps
 
 
 def tells(python_only: str) -> str:
