@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -42,6 +44,10 @@ CASES = {
     "multiplied": (lambda v, i: v.at[i].multiply(V), V, J),
     "least": (lambda w, i: w.at[i].min(W), W, J),
     "greatest": (lambda w, i: w.at[i].max(W), W, J),
+    "written scalar": (lambda x: x.at[()].set(8.0), np.float32(1)),
+    "written windows": (lambda a, i: jax.lax.dynamic_update_slice(a, a[:2, :2] * 9, (i, i)), A, np.int32(2)),
+    "written with two to one place": (lambda w, i: w.at[i].set(W), W, np.array([1, 3, 1, 9], np.int32)),
+    "added in lanes": (jax.vmap(lambda a, i: a.at[i].add(8.0)), A, J[:3]),
     "sorted": (jnp.sort, V),
     "sorted rows": (lambda a: jnp.sort(-a, axis=1), A),
     "order": (jnp.argsort, V),
@@ -73,6 +79,25 @@ def test_rule(name, monkeypatch):
     found = Evaluated(function)(*arguments)
     for left, right in zip(jax.tree.leaves(wanted), jax.tree.leaves(found), strict=True):
         np.testing.assert_array_equal(np.asarray(left), np.asarray(right), strict=True)
+
+
+def test_reads_and_writes_of_many_windows_take_no_step_of_python_for_each():
+    many = np.arange(200_000, dtype=np.int32)[::-1]
+    lines = []
+
+    def count(frame, event, _):
+        lines.append(event)
+        return count
+
+    program = Evaluated(lambda w, i: w.at[i].add(w[i]))
+    program(many, many)
+    sys.settrace(count)
+    try:
+        found = program(many, many)
+    finally:
+        sys.settrace(None)
+    assert len(lines) < 10_000
+    np.testing.assert_array_equal(found, 2 * many)
 
 
 def halved(x, n):

@@ -322,7 +322,7 @@ _SIMPLE: dict[str, Callable[..., Any]] = {
     "dynamic_slice": _dynamic_slice,
     "dynamic_update_slice": _dynamic_update,
     "gather": gather,
-    "scatter": scatter(lambda _, new: new),
+    "scatter": scatter(None),
     "scatter-add": scatter(np.add),
     "scatter-sub": scatter(np.subtract),
     "scatter-mul": scatter(np.multiply),
