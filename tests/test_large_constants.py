@@ -6,8 +6,10 @@ import weakref
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import autograph as ag
+from autograph.backends.xla.staging import XlaStaging
 
 LARGE = jnp.arange(300_000.0) / 1e5
 LARGE_NUMPY = np.arange(300_000, dtype=np.float32) / 1e5
@@ -122,3 +124,41 @@ def test_they_go_when_the_function_goes():
     jax.clear_caches()
     gc.collect()
     assert alive() is None
+
+
+@pytest.mark.parametrize("number", [0.5, 3, True, 2 + 1j], ids=repr)
+def test_a_table_of_numbers_is_no_question_for_each(number, monkeypatch):
+    """Of so many numbers of one class of Python's, each has the type that one has."""
+    asked = []
+    type_of = XlaStaging.type_of
+
+    def noted(self, leaf):
+        asked.append(leaf)
+        return type_of(self, leaf)
+
+    monkeypatch.setattr(XlaStaging, "type_of", noted)
+
+    def f(i, j):
+        table = []
+        for row in range(50):
+            table.append([number] * 80)
+            table[row][row] = type(number)(0)
+        return table[i][j], table[i][i]
+
+    found = ag.function(f)(jnp.asarray(7), jnp.asarray(9))
+    wanted = f(7, 9)
+    for one, other in zip(found, wanted, strict=True):
+        assert one == other
+        assert np.asarray(one).dtype.kind == np.asarray(other).dtype.kind
+    assert len(asked) < 50 * 80 / 2
+
+
+@pytest.mark.parametrize("numbers", [[1, 2**31 - 1, -(2**31)], [1.5, 2, 3], [True, 2, 3], [1, 2.5, 3j]], ids=repr)
+def test_tables_of_numbers_have_the_type_that_all_promote_to(numbers):
+    def f(i):
+        return numbers[i]
+
+    for i in range(3):
+        found = ag.function(f)(jnp.asarray(i))
+        assert found == numbers[i]
+        assert found.dtype.kind == np.asarray(numbers).dtype.kind

@@ -14,6 +14,7 @@ from jax.sharding import SingleDeviceSharding
 from autograph.backends.base import LeafType
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.element_kinds import (
+    NUMBERS,
     JoinedKinds,
     Kind,
     Where,
@@ -112,7 +113,7 @@ class Padded:
     @classmethod
     def of(cls, elements: Sequence[Any]) -> Padded:
         """What `holding` returns, of a list that is asked only what it would hold."""
-        if all(map(is_array_leaf, elements)) and len(set(map(STAGING.type_of, elements))) == 1:
+        if all(map(is_array_leaf, elements)) and type_of_all(elements) is not None:
             kind, _ = flatten_element(elements[0], is_array_leaf)
             return cls(len(elements), [stacked(elements)], kind, len(elements))
         taken = [flatten_element(element, is_array_leaf) for element in elements]
@@ -392,12 +393,24 @@ def types_of(leaves: Sequence[Any], lead: int = 0) -> list[LeafType]:
     return found
 
 
+def type_of_all(leaves: Sequence[Any]) -> LeafType | None:
+    """The type that all leaves, of which there is at least one, have; None if they differ."""
+    kinds = set(map(type, leaves))
+    if len(kinds) == 1 and kinds.issubset(
+        NUMBERS
+    ):  # tables are written as thousands of them, and to ask each takes long
+        ends = (0, min(leaves), max(leaves)) if int in kinds else leaves[:1]
+        if len(found := set(map(STAGING.type_of, ends))) == 1:
+            return found.pop()
+    found = set(map(STAGING.type_of, leaves))
+    return found.pop() if len(found) == 1 else None
+
+
 def stacked(leaves: Sequence[Any]) -> Any:
     """Leaves of one shape one after another, of the type that all promote to: numbers of Python's as one constant."""
-    types = list(map(STAGING.type_of, leaves))
-    is_constant = types[0].weak_type and not any(isinstance(leaf, jax.Array) for leaf in leaves)
-    if is_constant and len(set(types)) == 1:
-        return STAGING.weak(jnp.asarray(np.asarray(leaves, types[0].dtype)))
+    if type(leaves[0]) in NUMBERS and (found := type_of_all(leaves)) is not None:
+        made = jnp.asarray(np.asarray(leaves, found.dtype))
+        return STAGING.weak(made) if found.weak_type else made
     return jnp.stack(list(map(jnp.asarray, leaves)))
 
 
