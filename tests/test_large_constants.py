@@ -162,3 +162,15 @@ def test_tables_of_numbers_have_the_type_that_all_promote_to(numbers):
         found = ag.function(f)(jnp.asarray(i))
         assert found == numbers[i]
         assert found.dtype.kind == np.asarray(numbers).dtype.kind
+
+
+def test_a_table_may_hold_a_traced_number_after_one_of_pythons():
+    def f(n, i):
+        numbers = [3, 0]
+        if n > 0:
+            numbers[1] = 4  # a number of the run, of the type of Python's
+        return numbers[i]
+
+    for n in (1, -1):
+        for i in range(2):
+            assert ag.function(f)(jnp.asarray(n), jnp.asarray(i)) == f(n, i)

@@ -395,20 +395,24 @@ def types_of(leaves: Sequence[Any], lead: int = 0) -> list[LeafType]:
 
 def type_of_all(leaves: Sequence[Any]) -> LeafType | None:
     """The type that all leaves, of which there is at least one, have; None if they differ."""
-    kinds = set(map(type, leaves))
-    if len(kinds) == 1 and kinds.issubset(
-        NUMBERS
-    ):  # tables are written as thousands of them, and to ask each takes long
-        ends = (0, min(leaves), max(leaves)) if int in kinds else leaves[:1]
+    if _number_class(leaves) is not None:  # tables are written as thousands of them, and to ask each takes long
+        ends = (0, min(leaves), max(leaves)) if type(leaves[0]) is int else leaves[:1]
         if len(found := set(map(STAGING.type_of, ends))) == 1:
             return found.pop()
     found = set(map(STAGING.type_of, leaves))
     return found.pop() if len(found) == 1 else None
 
 
+def _number_class(leaves: Sequence[Any]) -> type | None:
+    """The class of Python's numbers that all leaves are of; None if there is none."""
+    classes = set(map(type, leaves))
+    found = classes.pop()
+    return found if not classes and found in NUMBERS else None
+
+
 def stacked(leaves: Sequence[Any]) -> Any:
     """Leaves of one shape one after another, of the type that all promote to: numbers of Python's as one constant."""
-    if type(leaves[0]) in NUMBERS and (found := type_of_all(leaves)) is not None:
+    if _number_class(leaves) is not None and (found := type_of_all(leaves)) is not None:
         made = jnp.asarray(np.asarray(leaves, found.dtype))
         return STAGING.weak(made) if found.weak_type else made
     return jnp.stack(list(map(jnp.asarray, leaves)))
