@@ -14,7 +14,7 @@ from typing import Any
 from autograph.runtime.containers.parts import WHOLE, Path, parts_of, placed
 from autograph.runtime.heap.elements import element_marks
 from autograph.runtime.heap.holders import reached
-from autograph.runtime.heap.identities import Condition, Identities, Marks, all_of, any_of
+from autograph.runtime.heap.identities import Condition, Identities, Marks, all_of, any_of, evaluated
 from autograph.runtime.heap.journal import MUTABLE_CONTAINERS, ContentsPlace, Journal
 from autograph.runtime.layouts.objects import is_plain_object
 
@@ -70,6 +70,7 @@ class JoinedParts:
         self._count: collections.Counter[Hashable] = collections.Counter()
         self._placed: dict[Any, Any] = {}
         self._related: list[tuple[Any, list[Side]]] = []
+        self._evaluated: dict[Any, Any] = {}
 
     def resolve(self, known: dict[int, Any], reachable: Iterable[Any]) -> None:
         """Find the containers that were there before the statement: those known, and what its code can reach."""
@@ -181,8 +182,9 @@ class JoinedParts:
         for mark in marks:
             if mark in self._outer:
                 self.identities.own_mark(self._outer[mark])
-        when = {mark: self._either(one.get(mark, False), other.get(mark, False)) for mark in marks}
-        self.identities.relate(part, when, self.where)
+        when = {mark: self._either(self._held(one, mark), self._held(other, mark)) for mark in marks}
+        # With a mark of its own, one condition says whether what is chosen later is this, whatever this may be.
+        self.identities.relate(part, when | {id(part): True}, self.where)
         self._set_apart(part, sides)
 
     def _set_apart(self, part: Any, sides: list[Side]) -> None:
@@ -193,6 +195,10 @@ class JoinedParts:
             ):
                 self.identities.set_apart(id(part), id(other))
         self._related.append((part, sides))
+
+    def _held(self, when: When, mark: Hashable) -> Condition:
+        """The condition for a mark, computed here: of a chain of choices, each would be computed again for all that follow."""
+        return evaluated(when.get(mark, False), self._evaluated)
 
     def _either(self, on_true: Condition, on_false: Condition) -> Condition:
         """One condition or another, by the predicate."""
