@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from autograph.runtime.heap.moments import Moment
 from tests.handled_programs import PROGRAMS, Account, Insufficient, checked_root
 
 # Without a caller who looks for exceptions, these are refused: one is not caught, or a variable may have no value.
@@ -497,43 +496,3 @@ def test_the_handler_of_a_name_error_that_another_raise_may_come_before():
 
     made = ag.function(chosen)
     assert [int(made(jnp.asarray(n))) for n in (1, 5)] == [chosen(1), chosen(5)]
-
-
-def test_what_a_handler_sees_is_looked_for_where_it_can_be(monkeypatch):
-    """Where an exception is raised, none of the lists that the iterations before it have made is looked at."""
-    looked_at = []
-    is_of_ended_trace = Moment._is_of_ended_trace
-
-    def noted(self, place):
-        looked_at.append(place)
-        return is_of_ended_trace(self, place)
-
-    monkeypatch.setattr(Moment, "_is_of_ended_trace", noted)
-
-    def program(count):
-        def f(n):
-            found = []
-            try:
-                for k in range(count):
-                    ag.set_loop_options(unroll=True)
-                    if n > 2:
-                        inner = []
-                        inner.append(n + k)
-                        found.append(inner[0])
-                    if n > k + 100:
-                        raise ValueError(k)
-            except ValueError:
-                return found[-1] - 1000
-            return found[-1]
-
-        return f
-
-    def count_for(count):
-        looked_at.clear()
-        f = program(count)
-        made = ag.function(f)
-        for n in (3, 103):
-            assert int(made(jnp.asarray(n))) == f(n)
-        return len(looked_at)
-
-    assert count_for(16) < 2.5 * count_for(8)

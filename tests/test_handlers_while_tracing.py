@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from autograph.runtime.heap.moments import Moment
 
 
 def raises_what_is_known(x):
@@ -66,3 +67,43 @@ def test_a_list_that_a_loop_carries_is_as_before_where_code_after_the_loop_raise
 
     for n in (3, 9):
         assert list(map(int, ag.function(program)(jnp.asarray(n)))) == program(n)
+
+
+def test_what_a_handler_sees_is_looked_for_where_it_can_be(monkeypatch):
+    """Where an exception is raised, none of the lists that the iterations before it have made is looked at."""
+    looked_at = []
+    is_of_ended_trace = Moment._is_of_ended_trace
+
+    def noted(self, place):
+        looked_at.append(place)
+        return is_of_ended_trace(self, place)
+
+    monkeypatch.setattr(Moment, "_is_of_ended_trace", noted)
+
+    def program(count):
+        def f(n):
+            found = []
+            try:
+                for k in range(count):
+                    ag.set_loop_options(unroll=True)
+                    if n > 2:
+                        inner = []
+                        inner.append(n + k)
+                        found.append(inner[0])
+                    if n > k + 100:
+                        raise ValueError(k)
+            except ValueError:
+                return found[-1] - 1000
+            return found[-1]
+
+        return f
+
+    def count_for(count):
+        looked_at.clear()
+        f = program(count)
+        made = ag.function(f)
+        for n in (3, 103):
+            assert int(made(jnp.asarray(n))) == f(n)
+        return len(looked_at)
+
+    assert count_for(16) < 2.5 * count_for(8)

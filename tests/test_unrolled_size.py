@@ -429,3 +429,19 @@ def test_a_long_list_is_written_anywhere_in_a_loop_inside_a_loop():
         # Two for the iterations of the outer loop after the first, and one for the inner loop in the first.
         assert Counts(ag.convert(anywhere), n).loops <= 3
         assert list(map(int, ag.function(anywhere)(n))) == anywhere(9)
+
+
+def test_a_size_that_the_run_knows_is_asked_for_in_one_loop():
+    def sizes(n):
+        found = 0
+        for i in range(66):
+            for _ in ag.range(2):
+                found += jnp.arange(n + i).sum() % 5
+        return found
+
+    made = ag.function(sizes).get_concrete_function(jnp.asarray(3))
+    assert len(made.graph.jaxpr.jaxpr.eqns) < 66
+    wanted = 2 * sum(sum(range(3 + i)) % 5 for i in range(66))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the room that proves too small
+        assert int(ag.function(sizes)(jnp.asarray(3))) == wanted

@@ -12,6 +12,7 @@ from typing import Any
 
 from autograph.backends.base import Backend
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
+from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.locations import record_remark, warn
 
 # Operations of a loop in Python, all iterations together: XLA takes a second or two to compile so many.
@@ -22,6 +23,17 @@ _FEW = 8
 _WARNED_FROM = 10 * OPERATIONS_AT_MOST
 
 
+class PerhapsKnown(StagingError):
+    """What a loop that Python could run asks for may be known to Python: the index of a write to a long list, the size of an array.
+
+    Attributes: line (which asks).
+    """
+
+    def __init__(self, line: str, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+
+
 class Copies:
     """What a loop in Python, and those around it, make of the program.
 
@@ -29,21 +41,23 @@ class Copies:
       count: how many copies of what is recorded now the program would hold.
       sizes: by the code of a loop's body, how many operations an iteration of it is; why it must run in Python, if it must.
       staged: the same for loops inside this one that have become one loop, for all the iterations that they represent.
-      anywhere: the lines that have written a long list at a traced index, a select for each of its items, while all loops around
-        that could run in Python did.
+      traced: the lines that have asked for what only the run knows while all loops around that could run in Python did. See
+        `PerhapsKnown`.
+      peeled: how many iterations have run in Python before what is left was tried as one loop.
     """
 
     def __init__(self) -> None:
         self.count = 1
         self.sizes: dict[CodeType, int | str] = {}
         self.staged: dict[CodeType, int] = {}
-        self.anywhere: set[str] = set()
+        self.traced: set[str] = set()
+        self.peeled = 0
 
     def within(self, iterations: int) -> Copies:
         """For the body of a loop that runs so often here."""
         inner = Copies()
         inner.count = self.count * max(iterations, 1)
-        inner.sizes, inner.anywhere = self.sizes, self.anywhere
+        inner.sizes, inner.traced = self.sizes, self.traced
         return inner
 
     def is_few(self) -> bool:
@@ -63,6 +77,7 @@ class Watch:
 
     Args:
       traced_leaves: what the loop's functions reach and is traced, now.
+      peeled: how many iterations have run before.
     """
 
     def __init__(
@@ -70,8 +85,10 @@ class Watch:
         backend: Backend,
         traced_leaves: Callable[[Backend, Sequence[Callable[..., Any]]], Iterable[Any]],
         functions: Sequence[Callable[..., Any]],
+        peeled: int = 0,
     ) -> None:
         self.backend = backend
+        self.peeled = peeled
         self.traced_leaves = traced_leaves
         self.functions = functions
         self.count = 0
@@ -91,14 +108,15 @@ class Watch:
         if self._start is None:
             return
         why = "" if reason is None else f" It was not staged: {reason}."
-        record_remark(f"This loop ran in Python while tracing: the program holds its body {self.count} times.{why}")
+        count = self.peeled + self.count
+        record_remark(f"This loop ran in Python while tracing: the program holds its body {count} times.{why}")
         total = self.backend.operations_recorded()
         recorded = total - self._start
         allowed = _WARNED_FROM if reason is None else OPERATIONS_AT_MOST
         if recorded <= allowed and not (self.count > UNROLLED_AT_MOST and self._leaves_traced_values()):
             return
         warn(
-            f"this loop was unrolled while tracing: the program holds its body {self.count} times, {recorded:,} of the {total:,} "
+            f"this loop was unrolled while tracing: the program holds its body {count} times, {recorded:,} of the {total:,} "
             f"operations recorded so far.{why}\n  Loop over autograph.range, or make "
             "autograph.set_loop_options(unroll=False) the first statement of the body; unroll=True "
             "accepts the unrolled loop."

@@ -14,21 +14,11 @@ from autograph.runtime.containers.lengths import is_integer
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.copies import PerhapsKnown
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.staging.access.aliased_writes import warn_of_many
 from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.tracing.locations import user_location
-
-
-class PerhapsAtIndex(StagingError):
-    """A long list is written in a loop that Python could run: iterations that know the index write one item each.
-
-    Attributes: line (which writes it).
-    """
-
-    def __init__(self, line: str, count: int) -> None:
-        super().__init__(f"{line}\n  A list of {count} items is written at the loop's index.")
-        self.line = line
 
 
 class ListWrites(InTrace):
@@ -73,10 +63,11 @@ class ListWrites(InTrace):
         if not items:
             raise IndexError("list assignment index out of range")
         if len(items) > UNROLLED_AT_MOST:
-            line, anywhere = user_location(), self.journal.copies.anywhere
-            if self.journal.is_rolling and line not in anywhere:
-                raise PerhapsAtIndex(line, len(items))
-            anywhere.add(line)
+            line, traced = user_location(), self.journal.copies.traced
+            if self.journal.is_rolling and line not in traced:
+                # Iterations that know the index write one item each.
+                raise PerhapsKnown(line, f"{line}\n  A list of {len(items)} items is written at the loop's index.")
+            traced.add(line)
             warn_of_many(len(items))
         place = counted_from_start(key, len(items))
         self.check_range(place, len(items), "list assignment index out of range")

@@ -28,6 +28,7 @@ from autograph.runtime.containers.padded_gathers import unique_of
 from autograph.runtime.containers.padded_rules import as_padded_array
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.copies import PerhapsKnown
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.list_room import OutOfRoom, Room
 from autograph.runtime.layouts.statement_variables import value_of
@@ -291,8 +292,11 @@ class TracedLengths(InTrace):
         where = user_location()
         rooms = None if LOCAL.frame is None else LOCAL.frame.rooms
         room = ArrayRoom(where, name, rooms, kind=kind, remedy=remedy)
-        if self.journal.is_on_trial:  # what Python runs needs no room that may prove too small
-            raise room.refused("each size is known in a loop that Python can execute")
+        traced = self.journal.copies.traced
+        if self.journal.is_on_trial and where not in traced:  # what Python runs needs no room that may prove too small
+            refusal = room.refused("each size is known in a loop that Python can execute")
+            raise PerhapsKnown(where, str(refusal))
+        traced.add(where)
         if rooms is None:
             raise room.refused("only an autograph.function can be run again with a larger capacity")
         capacity = rooms.of(where, name, 1)

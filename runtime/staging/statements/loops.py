@@ -310,7 +310,7 @@ class Loops(InTrace):
         self._staged_if(go_on, body, None, variables, Snapshot(loop.functions, variables))
 
     def _python_for(self, items: Iterator[Any], loop: ForLoop, reason: str | None) -> None:
-        watch = Watch(self.backend, traced_leaves, loop.functions)
+        watch = Watch(self.backend, traced_leaves, loop.functions, self.journal.copies.peeled)
         for item in items:
             watch.step()
             if loop.report is not None:

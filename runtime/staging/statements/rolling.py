@@ -20,9 +20,8 @@ from autograph.runtime.containers.iterators import Iterated
 from autograph.runtime.effects.raising import attempting
 from autograph.runtime.effects.staged_raises import ABSENCES, may_be_bound
 from autograph.runtime.errors import ConversionError, StagingError
-from autograph.runtime.heap.copies import Copies
+from autograph.runtime.heap.copies import Copies, PerhapsKnown
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.staging.access.list_writes import PerhapsAtIndex
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.loop_carry import LoopTrace
 from autograph.runtime.staging.statements.loop_state import CarryChanges, ForLoop, WhileLoop, may_become_traced
@@ -90,8 +89,8 @@ class Rolling(InTrace):
             return items, str(refusal)
         with self.journal.copying(copies):
             loop.body(items[0])  # here, where what it raises has no other exception for its context
-        items = items[1:]
-        if perhaps is not None and perhaps.line not in copies.anywhere:
+        copies.peeled, items = 1, items[1:]
+        if perhaps is not None and perhaps.line not in copies.traced:
             return items, why(perhaps)
         try:
             if self._roll(items, loop, copies, may_peel=False):
@@ -118,7 +117,7 @@ class Rolling(InTrace):
             if may_peel:
                 raise _NeedsPeeling() from None
             raise NotRollable(why(error)) from None
-        except PerhapsAtIndex as error:
+        except PerhapsKnown as error:
             if may_peel:
                 raise _NeedsPeeling(error) from None
             raise NotRollable(why(error)) from None
@@ -230,10 +229,10 @@ class Trial:
 class _NeedsPeeling(Exception):
     """The state has types before the loop that only its first iteration sees.
 
-    Attributes: perhaps (else, why the loop must run in Python if that iteration knows the index of a list that it writes).
+    Attributes: perhaps (else, why the loop must run in Python if that iteration knows what is asked for).
     """
 
-    def __init__(self, perhaps: PerhapsAtIndex | None = None) -> None:
+    def __init__(self, perhaps: PerhapsKnown | None = None) -> None:
         super().__init__()
         self.perhaps = perhaps
 
