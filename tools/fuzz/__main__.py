@@ -6,13 +6,15 @@ import argparse
 import collections
 import contextlib
 import os
+import re
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from autograph.tools.fuzz.campaign import Counts, Report, run_campaign
+from autograph.tools.fuzz.programs import make_program
 from autograph.tools.fuzz.saved import as_test
 
 
@@ -21,6 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m autograph.tools.fuzz", description=__doc__)
     parser.add_argument("--count", type=int, default=100, help="how many programs")
     parser.add_argument("--seed", type=int, default=0, help="the number of the first")
+    parser.add_argument("--matching", metavar="REGEX", help="leave out programs whose text this is not found in")
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 8), help="worker processes")
     parser.add_argument("--seconds", type=float, help="stop after so many; ^C stops, too, and both say what was run")
     parser.add_argument("--save", type=Path, help="folder for a test file of each program that differs")
@@ -32,7 +35,10 @@ def main(arguments: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     start = time.monotonic()
     totals: dict[str, Counts[str]] = collections.defaultdict(collections.Counter)
-    seeds = range(options.seed, options.seed + options.count)
+    seeds: Sequence[int] = range(options.seed, options.seed + options.count)
+    if options.matching is not None:
+        wanted = re.compile(options.matching)
+        seeds = [seed for seed in seeds if wanted.search(make_program(seed, options.gradients).source)]
     done: set[int] = set()
     reports = run_campaign(seeds, options.jobs, options.shrink, options.gradients, options.breakage, options.seconds)
     with contextlib.closing(reports), contextlib.suppress(KeyboardInterrupt):

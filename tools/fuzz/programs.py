@@ -28,6 +28,7 @@ from autograph.tools.fuzz.expressions import (
     Scope,
 )
 from autograph.tools.fuzz.traced_keys import PREAMBLE_OF_KEYS
+from autograph.tools.fuzz.value_state import PREAMBLE_OF_VALUES
 
 INPUTS = 6  # tried for each program
 _PARAMETERS = {"n": INT, "m": INT, "x": FLOAT, "y": FLOAT, "c": BOOL, "v": FLOATS, "w": INTS, "a": MATRIX}
@@ -37,12 +38,12 @@ FEATURES = (
     "widening", "comprehensions", "operators", "global", "defaults", "property", "aliases", "keywords",
     "list state", "dict state",
 )  # fmt: skip
-_OF_CONTAINERS = (*CONTAINER_FEATURES, "traced keys", "long loops")
+_OF_CONTAINERS = (*CONTAINER_FEATURES, "traced keys", "long loops", "values")
 # Further ones, and in how many. Each is drawn by a seed of its own, so that the programs without it are what they were.
 _DRAWN_APART = (
     {"generators": 0.17, "recursion": 0.1, "handlers": 0.17, "masks": 0.17}
     | dict.fromkeys(CONTAINER_FEATURES, 0.08)
-    | {"traced keys": 0.15, "long loops": 0.06}
+    | {"traced keys": 0.15, "long loops": 0.06, "values": 0.15}
 )
 
 
@@ -143,13 +144,15 @@ class _ProgramWriter(Blocks):
         self.features |= self.apart
         self.raises = self.chance(0.1)
         if self.smooth:
-            self.features = self.features - {"prints", "global", "handlers", "long loops"} | {"smooth"}
+            self.features = self.features - {"prints", "global", "handlers", "long loops", "values"} | {"smooth"}
             self.raises = False
         self.budget = self.random.choice((6, 10, 14, 20))
         if self.features & set(_OF_CONTAINERS):
             self.lines += PREAMBLE.splitlines()
         if "traced keys" in self.features:
             self.lines += PREAMBLE_OF_KEYS.splitlines()
+        if "values" in self.features:
+            self.lines += PREAMBLE_OF_VALUES.splitlines()
         has_box = self.chance(0.3) or bool(self.features & {"property", "aliases"})
         if has_box:
             self._box_class()
