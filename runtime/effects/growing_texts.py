@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.effects.raise_sites import DeferredText, TracedText
+from autograph.runtime.effects.traced_texts import DeferredText, TracedText
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import Constants, Layout, Maybe, Static, Tree
 from autograph.runtime.layouts.one_of import is_one_of

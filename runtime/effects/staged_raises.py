@@ -23,17 +23,16 @@ from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.searched_lists import NoItemError
 from autograph.runtime.containers.traced_lists import EmptyListError
 from autograph.runtime.effects.raise_sites import (
-    DeferredText,
     Recipe,
     Remade,
     Site,
-    TracedText,
     drafted,
     resolved,
     shows_tracer,
 )
 from autograph.runtime.effects.raising import Scope, Tried, catching, current, leave, leaving_refused, remade
 from autograph.runtime.effects.snapshots import with_snapshots, write_as_shown
+from autograph.runtime.effects.traced_texts import DeferredText, TracedText
 from autograph.runtime.errors import StagingError, TooLargeIntError, describe_location
 from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.in_trace import InTrace, Trace

@@ -21,8 +21,8 @@ from autograph.runtime.containers.iterators import Iterated
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.effects.raise_sites import TracedText
 from autograph.runtime.effects.raising import Guarded
+from autograph.runtime.effects.traced_texts import TracedText
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.heap.object_graph import Reached, attributes, is_one_shot, traced_part

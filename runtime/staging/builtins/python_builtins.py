@@ -33,9 +33,10 @@ from autograph.runtime.containers.traced_dicts import DictView, TracedDict
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.callbacks import print as show
-from autograph.runtime.effects.raise_sites import DeferredText, TracedText, text_of_error
+from autograph.runtime.effects.raise_sites import text_of_error
 from autograph.runtime.effects.raising import is_after_raise, remade
 from autograph.runtime.effects.snapshots import any_shown_by_class, snapshot_of
+from autograph.runtime.effects.traced_texts import DeferredText, TracedText
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.one_of import OneOf, each, each_purely, holds_objects

@@ -15,7 +15,7 @@ from autograph.backends.base import Backend
 from autograph.backends.selected import STAGING
 from autograph.runtime.effects.as_python import as_number
 from autograph.runtime.effects.callbacks import do_at_run_time
-from autograph.runtime.effects.raise_sites import DeferredText
+from autograph.runtime.effects.traced_texts import DeferredText
 from autograph.runtime.staging.statements.progress import Bar, Progress, is_in_program, total_of
 
 _TELLING = frozenset(
