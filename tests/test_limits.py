@@ -275,8 +275,35 @@ def identity():
 @claim("A string of traced values")
 def strings():
     assert ag.function(lambda x: f"{x:.2f}")(X) == "3.00"
-    for read in (lambda x: f"{x}" == "3", lambda x: len(f"{x}"), lambda x: f"{x}".upper()):
-        refused(read, X, words="string of traced values")
+    for read in (
+        lambda x: f"{x}" == "3",
+        lambda x: len(f"{x}"),
+        lambda x: f"{x}".upper(),
+        lambda x: f"{int(x):03d}"[0],
+    ):
+        refused(read, X, words="string of traced floats")
+
+
+@claim("Methods of such strings that look characters up")
+def looked_up():
+    upper = lambda n: chr(n).upper()  # noqa: E731
+    assert ag.function(upper)(jnp.array(ord("é"))) == "É"
+    with pytest.raises(UnicodeError):
+        ag.function(upper)(jnp.array(ord("ß")))
+    with pytest.raises(ag.StagingError, match="table of Latin letters"):
+        jax.jit(ag.convert(upper))(97)
+
+
+@claim("A list of traced length holds either constant strings")
+def constant_strings_and_others():
+    def words(n):
+        found = []
+        for k in range(n):
+            found.append(str(k))
+            found.append("end")
+        return found
+
+    refused(words, jnp.array(3), words="elements of different structure")
 
 
 @claim("Integers have 32 bits")

@@ -169,6 +169,28 @@ def _with_plain_tuples(layout: Layout) -> Layout:
     return layout.with_parts(parts)
 
 
+def is_text_kind(layout: Layout) -> bool:
+    """Whether values of this layout are texts of which only the run knows the characters."""
+    return (
+        isinstance(layout, Tree)
+        and isinstance(layout.kind, jax.tree_util.PyTreeDef)
+        and getattr(layout.kind.node_data()[0], "stands_for", None) is str
+    )
+
+
+def is_text_of_codes(layout: Layout) -> bool:
+    """Whether values of this layout are texts whose one part is their code point, or all of them."""
+    if not is_text_kind(layout):
+        return False
+    node, facts = layout.kind.node_data()  # type: ignore[attr-defined]
+    return bool(node.has_codes(facts))
+
+
+def holds_text_kind(layout: Layout) -> bool:
+    """Whether such a text is in values of this layout."""
+    return any(map(is_text_kind, _within(layout)))
+
+
 def _rooms(layout: Layout, around: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """For each leaf the room of the lists around it."""
     if isinstance(layout, Row):
@@ -211,6 +233,8 @@ def _shown(layout: Layout, leaves: Iterator[str]) -> str:
             f"{layout.kind.__name__}({', '.join(f'{n}={part}' for n, part in zip(layout.names, parts, strict=True))})"
         )
     assert isinstance(layout, Tree)
+    if is_text_kind(layout):
+        return "a text"
     texts = list(map(_Text, parts))
     if layout.kind in (list, tuple):
         return str(layout.kind(texts))

@@ -9,20 +9,35 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.containers.element_kinds import DifferentKinds, flatten_element, is_array_leaf
+from autograph.runtime.containers.element_kinds import (
+    DifferentKinds,
+    Kind,
+    flatten_element,
+    holds_text_kind,
+    is_array_leaf,
+    is_text_kind,
+    is_text_of_codes,
+)
 from autograph.runtime.containers.padded import Padded, types_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import ABSENT, Constants, Layout, Maybe, Object, Row, Tree
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
 
 def equal_to(held: Padded, value: Any) -> Any:
     """For each place of a list, whether its element equals this value. What is beyond the length equals nothing."""
     kind, leaves = flatten_element(value, is_array_leaf)
+    if is_text_kind(held.kind.layout) or is_text_kind(kind.layout):
+        found, value = LANGUAGE.operators.texts.places_of(held, value)
+        if found is not None:
+            return found
+        kind, leaves = flatten_element(value, is_array_leaf)
     held, kind = _comparable(held), kind.with_plain_tuples()
     try:
         whole = held.joined(kind, types_of(leaves))
     except DifferentKinds:
+        _check_texts(held.kind, kind)
         return jnp.zeros(held.capacity, bool)
     mine, others = (iter(whole.kind.leaves(each)) for each in (whole.buffers, whole.as_held(kind, leaves)))
     return held.filled() & _equal(whole.kind.layout, mine, others, 1)
@@ -30,10 +45,11 @@ def equal_to(held: Padded, value: Any) -> Any:
 
 def are_equal(one: Padded, other: Padded) -> Any:
     """Whether two lists have equal elements, and as many."""
-    one, other = _comparable(one), _comparable(other)
+    one, other = map(_comparable, _as_texts(one, other))
     try:
         whole = one.joined(other.kind, other.types)
     except DifferentKinds:
+        _check_texts(one.kind, other.kind)
         return (one.length == 0) & (other.length == 0)
     other = other.as_elements_of(whole)
     capacity = max(whole.capacity, other.capacity)
@@ -46,10 +62,11 @@ def are_equal(one: Padded, other: Padded) -> Any:
 def equal_pairs(one: Padded, other: Padded) -> Any:
     """For each place of ``other``, in rows, and each of ``one``, whether their elements are equal. What is beyond a length equals none."""
     shape = (other.capacity, one.capacity)
-    one, other = _comparable(one), _comparable(other)
+    one, other = map(_comparable, _as_texts(one, other))
     try:
         whole = one.joined(other.kind, other.types)
     except DifferentKinds:
+        _check_texts(one.kind, other.kind)
         return jnp.zeros(shape, bool)
     other = other.as_elements_of(whole)
     mine = [leaf[None] if hasattr(leaf, "ndim") else leaf for leaf in whole.kind.leaves(whole.buffers)]
@@ -94,6 +111,32 @@ def _compared(held: Padded) -> tuple[Any, Any]:
     found: tuple[Any, Any] = _ordered(held, held.kind.layout, iter(mine), iter(others), 2)
     shape = (held.capacity, held.capacity)
     return jnp.broadcast_to(found[0], shape), jnp.broadcast_to(found[1], shape)
+
+
+def _as_texts(one: Padded, other: Padded) -> tuple[Padded, Padded]:
+    """Two lists of which one holds characters, and the other constant texts, as lists of characters; any others as they are."""
+    if is_text_kind(one.kind.layout) is is_text_kind(other.kind.layout):
+        return one, other
+    texts = LANGUAGE.operators.texts
+    return texts.as_characters(one, other), texts.as_characters(other, one)
+
+
+def _check_texts(*kinds: Kind) -> None:
+    """Refuse to compare elements of which some are texts, and have no layout in common, although they may be equal.
+
+    Raises:
+      StagingError: there are such.
+    """
+    if any(holds_text_kind(kind.layout) for kind in kinds):
+        raise refused_texts()
+
+
+def refused_texts() -> StagingError:
+    """The error for texts in lists that are compared with what may be equal, and is held in another way."""
+    return StagingError(
+        f"{user_location()}\n  Strings of traced values in a list whose length is traced are compared here with strings that are made in "
+        "another way.\n  Compare them one by one, in a loop over the list."
+    )
 
 
 def _comparable(held: Padded) -> Padded:
@@ -142,7 +185,7 @@ def _ordered(held: Padded, layout: Layout, mine: Iterator[Any], others: Iterator
             raise _without_order(held) from None
         table = jnp.asarray(ranks)
         return table[code] < table[other_code], code == other_code
-    if isinstance(layout, Tree) and layout.kind in (tuple, list):
+    if is_text_of_codes(layout) or (isinstance(layout, Tree) and layout.kind in (tuple, list)):
         before: Any = False
         same: Any = True
         for part in layout.parts:

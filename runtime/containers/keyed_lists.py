@@ -18,6 +18,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import Tree
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.optional import Optional
+from autograph.runtime.layouts.statement_variables import stands_for_text
 from autograph.runtime.tracing.locations import user_location
 
 _CHOICES = (OneOf, Optional)
@@ -239,9 +240,14 @@ def holds_tracer(key: Any) -> bool:
     """Whether a key, or a part of it, is known only at run time."""
     if isinstance(key, tuple):
         return any(map(holds_tracer, key))
-    if isinstance(key, _CHOICES):
+    if _has_parts(key):
         return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(key))
     return isinstance(key, jax.core.Tracer)
+
+
+def _has_parts(key: Any) -> bool:
+    """Whether this is one of several values, or a text that is made of values."""
+    return isinstance(key, _CHOICES) or stands_for_text(key)
 
 
 def scalar_of(key: Any) -> Any:
@@ -249,7 +255,7 @@ def scalar_of(key: Any) -> Any:
     if isinstance(key, tuple):
         parts = tuple(map(scalar_of, key))
         return type(key)(*parts) if hasattr(key, "_fields") else parts
-    if isinstance(key, _CHOICES):
+    if _has_parts(key):
         return scalar_of(key.resolve())
     return key.item() if isinstance(key, jax.Array | np.ndarray | np.generic) and not np.ndim(key) else key
 

@@ -17,7 +17,7 @@ from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of
-from autograph.runtime.layouts.statement_variables import has_contents, value_of
+from autograph.runtime.layouts.statement_variables import has_contents, stands_for_text, value_of
 from autograph.runtime.tracing.locations import user_location
 
 
@@ -118,7 +118,7 @@ class Orderings:
         """Whether the comparison of these is a call of the user's."""
         if _fields_of_all(keys) is not None:
             return False
-        return any(isinstance(each, _Compared) or self.has_order(each) for each in keys)
+        return any(isinstance(each, _Compared) or self.has_order(each) or stands_for_text(each) for each in keys)
 
     def _holds_traced(self, value: Any) -> bool:
         if isinstance(value, _Compared):

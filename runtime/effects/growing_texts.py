@@ -8,13 +8,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from autograph.runtime.effects.traced_texts import DeferredText, TracedText
+from autograph.runtime.effects.characters import Characters
+from autograph.runtime.effects.traced_texts import DeferredText, TextOfLists, TracedText, character, is_text
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.kinds import Constants, Layout, Maybe, Static, Tree
-from autograph.runtime.layouts.one_of import is_one_of
-from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.layouts.describe import unflatten
+from autograph.runtime.layouts.kinds import Array, Constants, Layout, Maybe, Static, Tree, leaves_of
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
@@ -62,6 +61,9 @@ class TextForms:
     def _made(self, numbers: Sequence[Any], whole: Sequence[Any], floats: Sequence[Any]) -> Iterator[str]:
         left = iter(whole), iter(floats)
         for number in numbers:
+            if number < 0:
+                yield character(_number_of_character(number))
+                continue
             form = self._forms[int(number)]
             leaves = []
             for fact in form.leaves:
@@ -71,6 +73,11 @@ class TextForms:
                 leaves.append(fact)
             made: DeferredText = jax.tree_util.tree_unflatten(form.structure, leaves)
             yield str(TracedText(made.make, made.values))
+
+
+def _number_of_character(code: Any) -> Any:
+    """The number that a piece has which is one character, by its code point, and the other way round."""
+    return -1 - code
 
 
 def _is_float(fact: Any) -> bool:
@@ -90,7 +97,7 @@ def _is_float(fact: Any) -> bool:
 
 
 @jax.tree_util.register_pytree_node_class
-class GrowingText(TracedText):
+class GrowingText(TextOfLists):
     """The pieces of a text: those of which each was put before all others, and those that were put after all others.
 
     Both are three lists, of traced length where only the run knows which there are: see `TextForms`.
@@ -123,29 +130,17 @@ class GrowingText(TracedText):
         before, after = self.values
         return GrowingText(self.forms, (self._with(before, other), after)) if is_text(other) else NotImplemented
 
-    def __str__(self) -> str:
-        batch = self._batch()
-        return super().__str__() if batch is None else f"<{batch} texts>"
-
-    def resolve(self) -> Any:
-        """The text; itself in a batch, of which each row is a text."""
-        return super().resolve() if self._batch() is None else self
-
-    def _batch(self) -> int | None:
-        """How many rows a batch of texts has, outside of the transform that made it."""
-        sizes = [part.size() for pieces in self.values for part in pieces if has_contents(part)]
-        return next((len(size) for size in sizes if np.ndim(size)), None)
+    def lists(self) -> Iterator[Any]:
+        return (part for pieces in self.values for part in pieces)
 
     def _with(self, pieces: tuple[Any, ...], text: Any) -> tuple[Any, ...]:
         if type(text) is str and not text:
             return pieces
+        if isinstance(text, Characters):
+            numbers, *others = pieces
+            return numbers + text.codes_as(_number_of_character), *others
         parts = self.forms.taken_apart(text)
         return tuple(have + LANGUAGE.operators.new_list(new) for have, new in zip(pieces, parts, strict=True))
-
-
-def is_text(value: Any) -> bool:
-    """Whether this is a string, or what represents one."""
-    return type(value) is str or isinstance(value, TracedText) or (is_one_of(value) and isinstance(value, str))
 
 
 def is_text_layout(layout: Layout) -> bool:
@@ -157,6 +152,19 @@ def is_text_layout(layout: Layout) -> bool:
     if not isinstance(layout, Tree) or not isinstance(layout.kind, jax.tree_util.PyTreeDef):
         return False
     return issubclass(layout.kind.node_data()[0], TracedText)
+
+
+def has_characters(layout: Layout) -> bool:
+    """Whether the characters of texts of this layout are known when the program runs; True of what is no text."""
+    if not isinstance(layout, Tree) or not is_text_layout(layout):
+        return True
+    leaves = [
+        jax.ShapeDtypeStruct(leaf.type.shape, leaf.type.dtype) if isinstance(leaf, Array) else leaf.value
+        for leaf in leaves_of(layout)
+        if isinstance(leaf, Array | Static)
+    ]
+    known: bool = LANGUAGE.operators.texts.has_characters(unflatten(layout, leaves))
+    return known
 
 
 def are_longer(layout: Layout) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
 from autograph.runtime.containers.traced_tuples import TracedTuple
-from autograph.runtime.effects.growing_texts import MANY_TEXTS, GrowingText, are_longer, is_text, is_text_layout
+from autograph.runtime.effects.growing_texts import MANY_TEXTS, GrowingText, are_longer, has_characters, is_text_layout
+from autograph.runtime.effects.traced_texts import is_text
 from autograph.runtime.layouts.join import Joiner, Types
 from autograph.runtime.layouts.kinds import Layout, Maybe, Tree, constants_in
 from autograph.runtime.layouts.statement_variables import has_contents
@@ -18,30 +19,35 @@ from autograph.runtime.tracing.language import LANGUAGE
 Path = tuple[Any, ...]
 
 
-def is_of_any_length(value: Any) -> bool:
-    """Whether this is a text or tuple that holds any number of pieces."""
-    return isinstance(value, GrowingText | TracedTuple)
+class Growth(NamedTuple):
+    """Where a value has a text or tuple that is to hold any number of pieces.
+
+    Attributes:
+      path: the keys that lead there.
+      by_pieces: whether the pieces of a text are more than characters.
+    """
+
+    path: Path
+    by_pieces: bool = False
 
 
-def of_any_length(value: Any) -> Any:
-    """A text or tuple as one that holds any number of pieces; None of what does already, and of anything else."""
-    if is_of_any_length(value):
-        return None
+def of_any_length(value: Any, by_pieces: bool) -> Any:
+    """A text or tuple as one that holds any number of pieces; itself if it does already, and of anything else."""
     if is_text(value):
-        return GrowingText.of(value)
-    return TracedTuple(value, LANGUAGE.operators) if type(value) is tuple else None
+        read = None if by_pieces else LANGUAGE.operators.texts.characters_of(value)
+        return GrowingText.of(value) if read is None else read
+    return TracedTuple(value, LANGUAGE.operators) if type(value) is tuple else value
 
 
-def with_any_length(value: Any, paths: Collection[Path]) -> Any:
+def with_any_length(value: Any, grown: Collection[Growth]) -> Any:
     """A value with the texts and tuples at these paths as such that hold any number of pieces; a copy, unless all are so already."""
-    if () in paths:
-        longer = of_any_length(value)
-        return value if longer is None else longer
+    if here := [each for each in grown if not each.path]:
+        return of_any_length(value, any(each.by_pieces for each in here))
     is_plain = type(value) in (list, tuple) or (isinstance(value, dict) and not has_contents(value))
     items = () if not is_plain else value.items() if isinstance(value, dict) else enumerate(value)
     new = {}
     for key, part in items:
-        inside = [path[1:] for path in paths if path[0] == key]
+        inside = [Growth(path[1:], by_pieces) for path, by_pieces in grown if path[0] == key]
         made = with_any_length(part, inside) if inside else part
         if made is not part:
             new[key] = made
@@ -55,7 +61,7 @@ def with_any_length(value: Any, paths: Collection[Path]) -> Any:
     return made
 
 
-def parts_that_grow(one: Layout, other: Layout, types: Types, chooses: bool = False) -> list[Path]:
+def parts_that_grow(one: Layout, other: Layout, types: Types, chooses: bool = False) -> list[Growth]:
     """Where values of these layouts have texts, or tuples of several lengths, that have no one layout (see `Joiner`)."""
 
     def differ(one: Layout, other: Layout) -> bool:
@@ -63,7 +69,11 @@ def parts_that_grow(one: Layout, other: Layout, types: Types, chooses: bool = Fa
         joiner.join("", one, other)
         return bool(joiner.mismatches)
 
-    return [path for path, a, b in _pairs(one, other, ()) if differ(a, b)]
+    return [
+        Growth(path, not (has_characters(a) and has_characters(b)))
+        for path, a, b in _pairs(one, other, ())
+        if differ(a, b)
+    ]
 
 
 def _pairs(one: Layout, other: Layout, path: Path) -> Iterator[tuple[Path, Layout, Layout]]:
@@ -78,14 +88,14 @@ def _pairs(one: Layout, other: Layout, path: Path) -> Iterator[tuple[Path, Layou
                 yield from _pairs(part, theirs[key], (*path, key))
 
 
-def many_texts_in(layout: Layout, is_named: bool, surely: bool) -> list[Path]:
+def many_texts_in(layout: Layout, is_named: bool, surely: bool) -> list[Growth]:
     """Where a value of this layout has one of many texts: of several, if the value ``is_named`` and a text itself.
 
     Args:
       surely: whether most of the many must be another with something before or after it.
     """
     return [
-        path
+        Growth(path)
         for path, texts in _texts_in(layout, ())
         if ((is_named and not path) or constants_in(texts) > MANY_TEXTS) and (not surely or are_longer(texts))
     ]

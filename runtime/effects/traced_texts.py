@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -11,6 +11,9 @@ import numpy as np
 from autograph.runtime.containers.lengths import is_integer
 from autograph.runtime.effects.as_python import as_python, resolved_values
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.one_of import is_one_of
+from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
 PLAIN = (str, bytes, int, float, bool, complex, type(None))
@@ -39,9 +42,16 @@ class DeferredText:
 class TracedText(DeferredText):
     """A text of traced values, such as ``f"{x:.2f}"``: it may be printed, raised, put into another text and returned."""
 
+    stands_for = str
+
+    @classmethod
+    def has_codes(cls, facts: Any) -> bool:
+        """Whether the one part of such a text, with these facts of its flattening, is its code point, or all of them."""
+        return bool(facts.function is character)
+
     def __str__(self) -> str:
         if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(self.values)):
-            raise self._refused()
+            raise self._needed()
         return super().__str__()
 
     def __repr__(self) -> str:
@@ -60,44 +70,105 @@ class TracedText(DeferredText):
         return str(self) if is_known else self
 
     def __add__(self, other: Any) -> Any:
-        return TracedText(_concatenated, (self, other)) if isinstance(other, str | TracedText) else NotImplemented
+        return TracedText(joined_text, (self, other)) if isinstance(other, str | TracedText) else NotImplemented
 
     def __radd__(self, other: Any) -> Any:
-        return TracedText(_concatenated, (other, self)) if isinstance(other, str) else NotImplemented
+        return TracedText(joined_text, (other, self)) if isinstance(other, str) else NotImplemented
 
     def __mul__(self, count: Any) -> Any:
-        return TracedText(_repeated, (self, count)) if is_integer(count) else NotImplemented
+        return TracedText(repeated_text, (self, count)) if is_integer(count) else NotImplemented
 
     __rmul__ = __mul__
 
-    def _refused(self, *_: Any) -> Any:
-        raise StagingError(
-            f"{user_location()}\n  A string of traced values is read at trace time, but its contents are known only at run time.\n  "
-            "Print it, raise it in an exception, or return it. To branch on it, compare the values that it contains."
-        )
+    def characters(self) -> Any:
+        """The text as one whose characters can be read when the program runs.
+
+        Raises:
+          StagingError: it has floats in it, or numbers in a format, whose characters are not known before the program has run.
+        """
+        found = LANGUAGE.operators.texts.characters_of(self)
+        if found is None:
+            raise StagingError(
+                f"{user_location()}\n  A string of traced floats, or of numbers in a format, is read at trace time, but its contents are "
+                "known only at run time.\n  Print it, raise it in an exception, or return it. To branch on it, compare the values that it "
+                "contains."
+            )
+        return found
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(str, name):
-            raise AttributeError(name)
-        return self._refused()
+            raise AttributeError(f"'str' object has no attribute {name!r}")
+        return getattr(self.characters(), name)
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __len__ = __bool__ = _refused
-    __iter__ = __getitem__ = __contains__ = __mod__ = __int__ = __float__ = _refused
-    __hash__ = _refused
+    def __getitem__(self, key: Any) -> Any:
+        return self.characters()[key]
+
+    def __contains__(self, text: Any) -> Any:
+        return self.characters().has(text)
+
+    def __eq__(self, other: object) -> Any:
+        return self.characters().equals(other)
+
+    def __ne__(self, other: object) -> Any:
+        return self.characters().differs(other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self.characters().compared("<", other)
+
+    def __le__(self, other: Any) -> Any:
+        return self.characters().compared("<=", other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self.characters().compared(">", other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self.characters().compared(">=", other)
+
+    @property
+    def __autograph_truth__(self) -> Callable[[], Any]:
+        return lambda: self.size() > 0
+
+    def size(self) -> Any:
+        """``len``, which may be traced."""
+        return self.characters().size()
+
+    def _needed(self, *_: Any) -> Any:
+        raise StagingError(
+            f"{user_location()}\n  A string of traced values is read at trace time, but its contents are known only at run time: by code "
+            "that is not converted, as a key of a dict or in a format.\n  Print it, raise it in an exception, or return it; or compare it "
+            "with `==`."
+        )
+
+    __len__ = __bool__ = __iter__ = __mod__ = __int__ = __float__ = __hash__ = _needed
+
+
+def character(code: Any) -> str:
+    """The character with this code point."""
+    return chr(int(code))
+
+
+def is_traced_text(value: Any) -> bool:
+    """Whether this represents a string of which only the run knows the characters."""
+    return isinstance(value, TracedText) or (is_one_of(value) and isinstance(value, str))
+
+
+def is_text(value: Any) -> bool:
+    """Whether this is a string, or what represents one."""
+    return type(value) is str or is_traced_text(value)
 
 
 def concatenated(one: Any, other: Any) -> Any:
     """``one + other`` of two texts of which the run knows the contents."""
     if isinstance(one, TracedText):
         return one + other
-    return other.__radd__(one) if isinstance(other, TracedText) else TracedText(_concatenated, (one, other))
+    return other.__radd__(one) if isinstance(other, TracedText) else TracedText(joined_text, (one, other))
 
 
-def _concatenated(*parts: Any) -> str:
+def joined_text(*parts: Any) -> str:
     return "".join(map(str, parts))
 
 
-def _repeated(text: Any, count: Any) -> str:
+def repeated_text(text: Any, count: Any) -> str:
     return str(text) * int(count)
 
 
@@ -116,3 +187,24 @@ class _Code:
 
 def _code_of(function: Any) -> Any:
     return getattr(function, "__code__", function)
+
+
+class TextOfLists(TracedText):
+    """A text that is made of lists, which may be of traced length."""
+
+    def __str__(self) -> str:
+        batch = self._batch()
+        return super().__str__() if batch is None else f"<{batch} texts>"
+
+    def resolve(self) -> Any:
+        """The text; itself in a batch, of which each row is a text."""
+        return super().resolve() if self._batch() is None else self
+
+    def lists(self) -> Iterator[Any]:
+        """The lists that it is made of."""
+        raise NotImplementedError
+
+    def _batch(self) -> int | None:
+        """How many rows a batch of texts has, outside of the transform that made it."""
+        sizes = [each.size() for each in self.lists() if has_contents(each)]
+        return next((len(size) for size in sizes if np.ndim(size)), None)

@@ -551,4 +551,9 @@ def holds_traced(value: Any) -> bool:
         return any(map(holds_traced, value))
     if isinstance(value, dict):
         return any(map(holds_traced, value.values()))
-    return isinstance(value, jax.core.Tracer) or type(value) in (OneOf, Optional)
+    return isinstance(value, jax.core.Tracer) or type(value) in (OneOf, Optional) or stands_for_text(value)
+
+
+def stands_for_text(value: Any) -> bool:
+    """Whether this represents a string that is made of traced values."""
+    return getattr(type(value), "stands_for", None) is str

@@ -38,6 +38,7 @@ from autograph.runtime.staging.builtins.lists import Lists
 from autograph.runtime.staging.builtins.logs import Logs
 from autograph.runtime.staging.builtins.python_builtins import Builtins
 from autograph.runtime.staging.builtins.reductions import Reductions
+from autograph.runtime.staging.builtins.texts import Texts
 from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.staging.calls.argument_lists import ArgumentLists
@@ -429,6 +430,10 @@ class Operators(InTrace):
     best_of = _operator(reductions, Reductions.best_of)
 
     @lazy
+    def texts(self) -> Texts:
+        return Texts(self.backend, self)
+
+    @lazy
     def class_tests(self) -> ClassTests:
         return ClassTests(self.backend, self.trace, self.absences.presence, self.library.has_attribute)
 
@@ -500,6 +505,7 @@ class Operators(InTrace):
             **derived.overloads(),
             **self.writes.overloads(),
             **self.logs.overloads(),
+            **self.texts.overloads(),
             **self.class_tests.overloads(),
             id: self.id_of,
             **({} if self.bounds is None else self.bounds.overloads()),

@@ -26,6 +26,7 @@ from autograph.runtime.containers.traced_lists import TracedList, is_table
 from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.raising import catching
 from autograph.runtime.effects.staged_raises import Raising
+from autograph.runtime.effects.traced_texts import TracedText, is_text
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import ContentsPlace
@@ -144,6 +145,8 @@ class Lookups(InTrace):
             self.check_bounds(target, key)
         elif (method := user_method(type(target), "__getitem__")) is not None:
             return self.call(method)(target, _plain(key))
+        if kind is Span and is_text(target):
+            return self.checks.texts.characters_of(target)[_plain(key)]
         if kind is Span and type(target) in (list, tuple):
             return (TracedList if type(target) is list else TracedTuple)(target, self.checks)[_plain(key)]
         if has_span(key):
@@ -159,7 +162,7 @@ class Lookups(InTrace):
         if isinstance(target, range) and self.backend.is_traced(key):
             self.check_bounds(target, key)
             return to_be_staged(target)[key]
-        if isinstance(key, tuple) and isinstance(target, dict) and holds_traced(key):
+        if isinstance(key, tuple | TracedText) and isinstance(target, dict) and holds_traced(key):
             return self._looked_up(target, key)
         if isinstance(target, list | tuple | deque | dict | str | bytes) and self.backend.is_traced(key):
             return self._looked_up(target, key)
@@ -282,9 +285,10 @@ class Lookups(InTrace):
 
     def _place_in(self, target: dict[Any, Any], key: Any) -> tuple[Any, Any]:
         """Whether a dict has a traced key, and at which place among its items that is."""
-        if not isinstance(key, tuple) and np.ndim(key):
+        is_number = not isinstance(key, tuple | TracedText)
+        if is_number and np.ndim(key):
             raise self._unsuitable(target)
-        if not isinstance(key, tuple) and all(isinstance(each, _NUMBERS) for each in target):
+        if is_number and all(isinstance(each, _NUMBERS) for each in target):
             equal = jnp.asarray(list(target)) == key
         else:
             equal = jnp.stack([jnp.asarray(self._is_key(each, key)) for each in target])
@@ -298,6 +302,8 @@ class Lookups(InTrace):
             return functools.reduce(operator.and_, map(self._is_key, known, key), True)
         if not holds_traced(key):
             return bool(known == key)
+        if isinstance(key, TracedText):
+            return isinstance(known, str) and key.characters().equals(known)
         if type(key) in (OneOf, Optional):
             return self.equals(known, key)
         return isinstance(known, _NUMBERS) and known == key

@@ -21,6 +21,7 @@ from autograph.runtime.heap.unknown import check_known
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, code_of, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
+from autograph.runtime.layouts.statement_variables import stands_for_text
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
@@ -175,6 +176,8 @@ def _as_python_has(value: Any) -> Any:
     """A value of the class that Python's would be of."""
     if isinstance(value, KeyedList):
         return value.plain()
+    if stands_for_text(value):
+        return ""
     return value.stands_for() if isinstance(value, TracedList) and value.stands_for is not list else value
 
 

@@ -289,7 +289,7 @@ class Keys(InTrace):
             return True
         if isinstance(value, tuple | list | set | frozenset):
             return any(map(self._holds_traced, value))
-        return isinstance(value, jax.Array) and self.backend.is_tracing()
+        return holds_tracer(value) or (isinstance(value, jax.Array) and self.backend.is_tracing())
 
 
 def _is_of_traced(values: Any) -> bool:

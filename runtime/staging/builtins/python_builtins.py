@@ -36,7 +36,7 @@ from autograph.runtime.effects.callbacks import print as show
 from autograph.runtime.effects.raise_sites import text_of_error
 from autograph.runtime.effects.raising import is_after_raise, remade
 from autograph.runtime.effects.snapshots import any_shown_by_class, snapshot_of
-from autograph.runtime.effects.traced_texts import DeferredText, TracedText
+from autograph.runtime.effects.traced_texts import DeferredText, TracedText, is_traced_text
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.one_of import OneOf, each, each_purely, holds_objects
@@ -157,6 +157,8 @@ class Builtins(InTrace):
         if (present := self.absences.contains(container, item)) is not None:
             return present
         traced = self.backend.is_traced
+        if isinstance(container, TracedText) or (isinstance(item, TracedText) and isinstance(container, str)):
+            return self.checks.texts.contains(container, item)
         if isinstance(container, KeyedList) or is_array_list(container):
             return container.has(item)
         if is_open_array(container):
@@ -164,8 +166,8 @@ class Builtins(InTrace):
         if traced(container):
             return (container == item).any()
         if isinstance(container, dict | KeysView) and holds_traced(item):
-            kinds = (tuple,) if isinstance(item, tuple) else (int, float)  # what others there are equals none
-            container = [key for key in container if isinstance(key, kinds)]
+            kinds = (str,) if isinstance(item, TracedText) else (tuple,) if isinstance(item, tuple) else (int, float)
+            container = [key for key in container if isinstance(key, kinds)]  # what others there are equals none
         if isinstance(container, list | tuple | set | frozenset) and (
             holds_traced(item)
             or holds_traced((*container,))
@@ -197,6 +199,8 @@ class Builtins(InTrace):
     def _len(self, value: Any) -> Any:
         """``len``, which may be a symbolic size; the builtin insists on an int."""
         if isinstance(value, TracedList):
+            return value.size()
+        if isinstance(value, TracedText):
             return value.size()
         if isinstance(value, PaddedArray):
             return value.shape[0]
@@ -337,7 +341,7 @@ class Builtins(InTrace):
         return self._iterated("zip", zip(*iterables, strict=strict))
 
     def _reversed(self, iterable: Any) -> Any:
-        iterable = self.absences.listed(iterable)
+        iterable = self._items(iterable) if is_traced_text(iterable) else self.absences.listed(iterable)
         if isinstance(iterable, KeyedList):
             iterable = iterable.in_order()
         if not self.backend.is_eager() and (can_stage(iterable, self.backend) or self._is_sequence(iterable)):
@@ -441,6 +445,8 @@ class Builtins(InTrace):
 
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
         self.refuse_pending(iterable)
+        if key is None and is_traced_text(iterable) and not self.backend.is_eager():
+            return self.checks.texts.ordered(iterable, functools.partial(self._sorted, reverse=reverse))
         iterable = self._given(iterable, key)
         if isinstance(iterable, StagedItems) or self.generators.source_of(iterable) is not None:
             iterable = self.reductions.listed(iterable)
@@ -473,6 +479,8 @@ class Builtins(InTrace):
     def _extreme(self, plain: Any, pairwise: Any, reduce: Any, is_better: Any) -> Callable[..., Any]:
         def extreme(*args: Any, **kwargs: Any) -> Any:
             self.refuse_pending(args[0] if args else None)
+            if len(args) == 1 and not kwargs and is_traced_text(args[0]) and not self.backend.is_eager():
+                return self.checks.texts.best_of(args[0], extreme)
             if len(args) == 1:
                 given = self._given(args[0], kwargs.get("key"))
                 args = (self.reductions.listed(given) if isinstance(given, StagedItems) else given,)
@@ -564,6 +572,8 @@ class Builtins(InTrace):
             value = args[0]
             if (method := user_method(type(value), f"__{kind.__name__}__")) is not None:
                 value = self.call(method)(value)
+            if kind is int and isinstance(value, TracedText):
+                return self.checks.texts.number(value)
             if not self.backend.is_traced(value):
                 return kind(value if isinstance(value, kind) else args[0])
             value = jnp.reshape(value, ())

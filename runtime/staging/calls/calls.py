@@ -452,6 +452,11 @@ OVERLOADED = frozenset(
     getattr(builtins, name)
     for name in [
         "iter",
+        "chr",
+        "ord",
+        "bin",
+        "oct",
+        "hex",
         "round",
         "print",
         "isinstance",

@@ -10,7 +10,7 @@ from typing import Any
 
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.iterables import StagedIterable
-from autograph.runtime.effects.growing_values import Path, with_any_length
+from autograph.runtime.effects.growing_values import Growth, with_any_length
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.holders import reached, within_reach
 from autograph.runtime.heap.identities import may_change
@@ -77,7 +77,7 @@ class Carry:
         self.by_value: set[ListKey] = set()
         self.opens: set[int] = set()
         self.refers: set[int] = set()
-        self.longer: dict[int, set[Path]] = {}
+        self.longer: dict[int, set[Growth]] = {}
         self.region: Region | None = None
 
     @lazy

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend
 from autograph.runtime.containers.element_kinds import DifferentKinds
 from autograph.runtime.containers.parts import lists_in_arrays, parts_of, stack_new_elements, unstack_lists
-from autograph.runtime.effects.growing_values import Path, parts_that_grow
+from autograph.runtime.effects.growing_values import Growth, parts_that_grow
 from autograph.runtime.effects.raising import current, gathered
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
@@ -269,7 +269,7 @@ class Conditionals(InTrace):
         variables: Sequence[Variable],
         snapshot: Snapshot | EmptySnapshot,
         result_name: str | None = None,
-        growing: Mapping[Any, Collection[Path]] = MappingProxyType({}),
+        growing: Mapping[Any, Collection[Growth]] = MappingProxyType({}),
     ) -> Any:
         """Trace both blocks, settle what they leave behind, emit one conditional, and bind its results.
 
@@ -325,20 +325,20 @@ class Conditionals(InTrace):
             self.journal.give_elements(end.given)
         return result.value
 
-    def _of_several_lengths(self, ends: Sequence[BranchEnd], count: int) -> dict[Any, Collection[Path]]:
+    def _of_several_lengths(self, ends: Sequence[BranchEnd], count: int) -> dict[Any, Collection[Growth]]:
         """Where results, and places, hold texts, or tuples of several lengths, that have no one layout."""
         if any(end.raises for end in ends):
             return {}
         sides: dict[Any, list[Side]] = {k: [end.side(k) for end in ends] for k in range(count)}
         places = {key: place for end in ends for key, (place, _, _) in end.written.items()}
         sides.update({key: [end.side_of_place(place) for end in ends] for key, place in places.items()})
-        found: dict[Any, Collection[Path]] = {}
+        found: dict[Any, Collection[Growth]] = {}
         for k, (one, other) in sides.items():
-            paths = parts_that_grow(one.layout, other.layout, self.backend, chooses=True)
+            grown = parts_that_grow(one.layout, other.layout, self.backend, chooses=True)
             if isinstance(places.get(k), ContentsPlace):
-                paths = [path for path in paths if path]
-            if paths:
-                found[k] = paths
+                grown = [each for each in grown if each.path]
+            if grown:
+                found[k] = grown
         return found
 
     def _joined_parts(
@@ -381,7 +381,7 @@ class Conditionals(InTrace):
         snapshot: Snapshot | EmptySnapshot,
         path: tuple[Any, bool],
         facts: Facts,
-        growing: Mapping[Any, Collection[Path]],
+        growing: Mapping[Any, Collection[Growth]],
     ) -> BranchEnd:
         entry = [variable.get() for variable in variables]
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]

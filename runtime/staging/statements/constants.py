@@ -12,8 +12,7 @@ from typing import Any
 import jax
 
 from autograph.runtime.code.library_table import is_library
-from autograph.runtime.effects.growing_texts import is_text
-from autograph.runtime.effects.traced_texts import DeferredText, TracedText, concatenated
+from autograph.runtime.effects.traced_texts import DeferredText, TracedText, concatenated, is_text
 from autograph.runtime.layouts.one_of import (
     IN_PLACE,
     MOST_CANDIDATES,

@@ -18,6 +18,7 @@ from typing import Any
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.iterators import EndlessIterator, Iterated, SequenceIterator, used_elsewhere
+from autograph.runtime.effects.traced_texts import is_traced_text
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.loop_bodies import LoopBody
@@ -28,6 +29,7 @@ from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS
 from autograph.runtime.staging.statements.loop_state import ForLoop
 from autograph.runtime.staging.statements.rolling import tells
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
 _FRESH, _ADVANCED, _ENDED, _LEFT = "fresh", "advanced", "ended", "left"
@@ -120,6 +122,8 @@ class Generators(InTrace):
     def iterated(self, iterable: Any) -> Any:
         """What a loop over an object of the user's goes over: the iterator that its `__iter__` returns, or the sequence that this
         has made it of. Anything else as it is."""
+        if is_traced_text(iterable) and not self.backend.is_eager():
+            return LANGUAGE.operators.texts.items_of(iterable)
         method = user_method(type(iterable), "__iter__")
         if method is None or self.backend.is_eager() or inspect.isgeneratorfunction(method):
             return iterable

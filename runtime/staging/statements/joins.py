@@ -15,7 +15,7 @@ from autograph.backends.base import MISSING, Backend, LeafType, Traced
 from autograph.runtime.containers.padded import Padded, as_seen, chosen, emptied
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.effects.growing_values import Path, with_any_length
+from autograph.runtime.effects.growing_values import Growth, with_any_length
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place
@@ -156,7 +156,7 @@ class BranchEnd:
         backend: Backend,
         defined: Callable[[Any], Any],
         facts: Sequence[tuple[Any, bool]],
-        growing: Mapping[Any, Collection[Path]] = MappingProxyType({}),
+        growing: Mapping[Any, Collection[Growth]] = MappingProxyType({}),
     ) -> None:
         self.backend = backend
         self._growing = growing

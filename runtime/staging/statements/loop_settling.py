@@ -9,7 +9,7 @@ from typing import Any
 from autograph.backends.base import Backend, LeafType, Output
 from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.effects.growing_values import Path, many_texts_in, parts_that_grow
+from autograph.runtime.effects.growing_values import Growth, many_texts_in, parts_that_grow
 from autograph.runtime.effects.staged_raises import is_absence_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
@@ -518,14 +518,14 @@ class Settling:
         carried.results = last.results(carried.types, joined.right, injected(joined.right, leaves))
         return False
 
-    def _grows(self, carried: Carried, paths: Sequence[Path]) -> bool:
+    def _grows(self, carried: Carried, grown: Sequence[Growth]) -> bool:
         """Carry the texts and tuples at these paths as such of any length; False if there are none, or all are so carried."""
         if isinstance(carried.variable, ContentsPlace):
-            paths = [path for path in paths if path]
+            grown = [each for each in grown if each.path]
         known = self.carry.longer.setdefault(id(carried.variable), set())
-        if carried.entry is UNBOUND or known.issuperset(paths):
+        if carried.entry is UNBOUND or known.issuperset(grown):
             return False
-        known.update(paths)
+        known.update(grown)
         self._rounds = 0
         carried.longer = self.carry.with_any_length(carried.variable, carried.entry)
         fresh = self.carry.start(carried.variable, carried.longer)
@@ -543,7 +543,7 @@ class Settling:
             for each in self.carry.carried
             if each.is_input and (names or constants_in(each.layout))
         ]
-        return any([self._grows(each, paths) for each, paths in found])
+        return any([self._grows(each, grown) for each, grown in found])
 
     def _widen(self, carried: Carried, joined: Joined, before: Maybe, after: Maybe) -> None:
         layout = joined.layout

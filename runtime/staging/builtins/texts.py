@@ -1,0 +1,405 @@
+"""`Texts`: what is known of the characters of texts of traced values, and the builtins that make such and read them."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import operator
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import Backend
+from autograph.runtime.containers.element_kinds import is_text_kind
+from autograph.runtime.containers.element_order import refused_texts
+from autograph.runtime.containers.lengths import check, is_integer
+from autograph.runtime.containers.padded import Padded
+from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
+from autograph.runtime.effects.characters import Characters, code_list, codes_of_length, joined, joined_list
+from autograph.runtime.effects.traced_texts import TracedText, character, is_text, repeated_text
+from autograph.runtime.layouts.kinds import Constants
+from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of
+
+_BASES: Mapping[Any, tuple[int, str]] = types.MappingProxyType({bin: (2, "0b"), oct: (8, "0o"), hex: (16, "0x")})
+# The bases of the formats of integers, by which f-strings and `format` write them.
+_FORMATS: Mapping[str, int] = types.MappingProxyType({"": 10, "d": 10, "b": 2, "o": 8, "x": 16})
+_SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))
+_DIGITS = np.array([ord(digit) for digit in "0123456789abcdef"])
+_CONSTANTS = (str, int, bool, type(None))
+
+
+class Texts:
+    """The overloads of `chr`, `ord`, `bin`, `oct` and `hex`, and the characters of texts."""
+
+    def __init__(self, backend: Backend, checks: Any) -> None:
+        self.backend = backend
+        self._checks = checks
+
+    def overloads(self) -> Mapping[Any, Callable[..., Any]]:
+        return {
+            builtins.chr: self._chr,
+            builtins.ord: self._ord,
+            **{function: functools.partial(self._in_base, function) for function in _BASES},
+        }
+
+    def characters_of(self, text: Any) -> Characters | None:
+        """A text as its characters; None of one that is known only as a whole, when the program has run."""
+        if isinstance(text, Characters):
+            return text
+        pieces = _pieces(text)
+        return None if pieces is None else joined(list(map(_characters, pieces)))
+
+    def read(self, text: Any) -> Characters:
+        """The characters of a text.
+
+        Raises:
+          StagingError: they are not known before the program has run.
+        """
+        if isinstance(text, TracedText):
+            found: Characters | None = text.characters()
+        else:
+            found = self.characters_of(text)
+        assert found is not None
+        return found
+
+    @staticmethod
+    def has_characters(text: Any) -> bool:
+        """Whether `characters_of` returns characters. The values in the text may be those of a description."""
+        return _pieces(text) is not None
+
+    # Python's builtins.
+
+    def _chr(self, code: Any) -> Any:
+        if not self.backend.is_traced(code):
+            return chr(code)
+        check((code >= 0) & (code <= 0x10FFFF), ValueError("chr() arg not in range(0x110000)"), is_needed=False)
+        return TracedText(character, (code,))
+
+    def _ord(self, text: Any) -> Any:
+        if not isinstance(text, TracedText):
+            return ord(text)
+        codes = text.characters().codes
+        size = codes.size()
+        if isinstance(size, int) and size != 1:
+            raise TypeError(f"ord() expected a character, but string of length {size} found")
+        check(size == 1, TypeError("ord() expected a character"), is_needed=False)
+        return codes.as_list()[0]
+
+    def _in_base(self, function: Callable[[Any], str], number: Any) -> Any:
+        return self._checks.text_now(function, number) if self.backend.is_traced(number) else function(number)
+
+    def places_of(self, held: Padded, text: Any) -> Any:
+        """For each place of a list of texts whether its element is this text; the text as such an element, to be compared as others are.
+
+        Raises:
+          StagingError: only the whole texts are known, and when the program has run.
+        """
+        layout = held.kind.layout
+        if not is_text(text):
+            return jnp.zeros(held.capacity, bool), text
+        read = self.read(text)
+        if not is_text_kind(layout):
+            constants, number = _constants_in(held)
+            found = [(number == k) & (type(each) is str and read.equals(each)) for k, each in enumerate(constants)]
+            return held.filled() & functools.reduce(operator.or_, found, False), text
+        element = held.kind.build(held.buffers)
+        if isinstance(element, Characters):
+            return None, read
+        if element.make is not character:
+            element.characters()  # refuses
+            raise refused_texts()
+        codes, size = read.arrays()
+        return held.filled() & (held.buffers[0] == codes[0]) & (size == 1), text
+
+    @staticmethod
+    def as_characters(held: Padded, like: Padded) -> Padded:
+        """A list of constant texts as one of characters, if ``like`` is one; a text that is no character is equal to none."""
+        constants, number = _constants_in(held)
+        if not is_text_kind(like.kind.layout) or not constants or not all(type(each) is str for each in constants):
+            return held
+        if getattr(like.kind.build(like.buffers), "make", None) is not character:
+            return held
+        table = jnp.asarray([ord(text) if len(text) == 1 else -1 for text in constants], like.buffers[0].dtype)
+        return held.with_(kind=like.kind, buffers=(table[number],))
+
+    def best_of(self, text: Any, best: Callable[[Any], Any]) -> Any:
+        """The first or last of a text's characters by order: ``best`` of their code points."""
+        read = self.read(text)
+        return self._chr(best(read.codes.as_list()))
+
+    def ordered(self, text: Any, sort: Callable[[Any], Any]) -> Any:
+        """The list of a text's characters in order: ``sort`` of their code points."""
+        read = self.read(text)
+        codes = sort(read.codes.as_list())
+        return Characters(codes if isinstance(codes, TracedList) else code_list(tuple(codes))).items()
+
+    def items_of(self, text: Any) -> Any:
+        """What a loop over a text goes over: its characters."""
+        read = self.read(text)
+        return read.items()
+
+    def contains(self, text: Any, part: Any) -> Any:
+        """``part in text``."""
+        read = self.read(text)
+        return read.has(part)
+
+    def number(self, text: Any) -> Any:
+        """``int(text)``."""
+        codes, length = text.characters().strip(_SPACE).arrays()
+        place = jnp.arange(codes.shape[0])
+        counts, is_digit = place < length, (codes >= ord("0")) & (codes <= ord("9"))
+        is_sign = (place == 0) & ((codes == ord("-")) | (codes == ord("+")))
+        before, following = (
+            jnp.roll(is_digit & counts, 1).at[0].set(False),
+            jnp.roll(is_digit & counts, -1).at[-1].set(False),
+        )
+        is_between = (codes == ord("_")) & before & following
+        fits = jnp.all(is_digit | is_sign | is_between | ~counts) & jnp.any(is_digit & counts)
+
+        def message(shown: Any) -> str:
+            return f"invalid literal for int() with base 10: {shown!r}"
+
+        error = lambda: self._checks.exception(ValueError, self._checks.text(message, text))  # noqa: E731
+        check(fits, error, is_needed=False)
+
+        counted = is_digit & counts
+        dtype = jnp.zeros((), int).dtype
+        powers = [pow(10, k, 2 ** (8 * dtype.itemsize)) for k in range(codes.shape[0] + 1)]  # as sums of integers wrap
+        table = jnp.asarray(np.array(powers, np.uint64).astype(dtype))
+        after = jnp.sum(counted) - jnp.cumsum(counted)
+        value = jnp.sum(jnp.where(counted, (codes - ord("0")).astype(dtype) * table[after], 0), dtype=dtype)
+        return jnp.where(codes[0] == ord("-"), -value, value)
+
+
+def _constants_in(held: Padded) -> tuple[Sequence[Any], Any]:
+    """The constants that the elements of a list are, and for each place the number of the one; none if they are no constants."""
+    layout, (static, *_) = held.kind.layout, held.kind.statics or (None,)
+    if isinstance(layout, Constants):
+        return layout.candidates, held.buffers[0]
+    return ((static,) if type(static) is str and layout.count == 1 else ()), jnp.zeros(held.capacity, int)
+
+
+def _of_table(texts: Sequence[str], number: Any) -> Characters:
+    """The characters of one of these texts."""
+    longest = max(map(len, texts))
+    table = np.zeros((len(texts), max(longest, 1)), int)
+    for row, text in zip(table, texts, strict=True):
+        row[: len(text)] = [*map(ord, text)]
+    codes, lengths = jnp.asarray(table)[number], {len(text) for text in texts}
+    if len(lengths) == 1:
+        return Characters(code_list(tuple(codes[k] for k in range(longest))))
+    return Characters(codes_of_length(codes, jnp.asarray([len(text) for text in texts])[number]))
+
+
+def _digits(number: Any, base: int, prefix: str) -> Characters:
+    """The characters of an integer."""
+    unsigned = jnp.uint64 if number.dtype.itemsize == 8 else jnp.uint32
+    is_negative = number < 0
+    magnitude = number.astype(unsigned)
+    magnitude = jnp.where(is_negative, (~magnitude) + 1, magnitude)
+    greatest = int(np.iinfo(unsigned).max)
+    powers = [base**k for k in range(65) if base**k <= greatest]
+    table = jnp.asarray(np.array(powers, unsigned))
+    count = jnp.maximum(jnp.sum(magnitude >= table), 1)
+    first = is_negative.astype(int)
+    lead = [ord("-"), *map(ord, prefix)]
+    start = first + len(prefix)
+    place = jnp.arange(1 + len(prefix) + len(powers))
+    digit = (magnitude // table[jnp.clip(count - 1 - (place - start), 0, len(powers) - 1)]) % np.array(base, unsigned)
+    leading = jnp.asarray(lead)[jnp.clip(place + 1 - first, 0, len(lead) - 1)]
+    codes = jnp.where(place < start, leading, jnp.asarray(_DIGITS)[digit.astype(int)])
+    return Characters(codes_of_length(codes, start + count))
+
+
+@dataclass(frozen=True)
+class _Times:
+    """That a text is repeated as often as a value says."""
+
+    text: Any
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """That the texts of a list are put together."""
+
+    separator: str
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A part of a text.
+
+    Attributes:
+      value: a text, one of several constants, or a number.
+      form: how it is written: a format; the base and the prefix of an integer; `character`, for a code point; a `_Times`.
+    """
+
+    value: Any
+    form: Any = ""
+
+
+def _pieces(text: Any) -> list[_Piece] | None:
+    """What a text consists of, where the characters of each piece are known when the program runs; else None."""
+    if type(text) is str or isinstance(text, Characters):
+        return [_Piece(text)]
+    if is_one_of(text):
+        return [_Piece(text)] if all(isinstance(each, _CONSTANTS) for each in candidates_of(text)) else None
+    if not isinstance(text, TracedText):
+        return None
+    make, values = text.make, text.values
+    if make is character:
+        return [_Piece(values[0], character)]
+    if make in _BASES:
+        return [_Piece(values[0], _BASES[make])]
+    if make is repeated_text:
+        return None if _pieces(values[0]) is None else [_Piece(values[1], _Times(values[0]))]
+    if isinstance(make, types.BuiltinMethodType) and make.__name__ == "join":
+        return _pieces_of_list(str(make.__self__), *values)
+    return _written(make, values)
+
+
+def _pieces_of_list(separator: str, items: Any) -> list[_Piece] | None:
+    """The pieces of the texts in a list, with a separator between them."""
+    if is_traced_list(items):
+        held = items.contents()
+        element = held.kind.build(held.buffers)
+        if isinstance(element, Characters):
+            return [_Piece(items, _Joined(separator))]
+        if separator or not isinstance(element, TracedText) or element.make is not character:
+            return None
+        return [_Piece(Characters(items))]
+    found: list[_Piece] = []
+    for item in items:
+        pieces = _pieces(item)
+        if pieces is None:
+            return None
+        found += [_Piece(separator), *pieces] if found else pieces
+    return found
+
+
+def _characters(piece: _Piece) -> Characters:
+    """The characters of a piece of a text."""
+    value, form = piece.value, piece.form
+    if isinstance(value, Characters):
+        return value
+    if type(value) is str:
+        return Characters(code_list(tuple(map(ord, value))))
+    if isinstance(form, _Joined):
+        return joined_list(Characters(code_list(tuple(map(ord, form.separator)))), value.contents())
+    if is_one_of(value):
+        return _of_table(tuple(map(str, candidates_of(value))), code_of(value))
+    if form is character:
+        return Characters(code_list((value,)))
+    if isinstance(form, _Times):
+        pieces = _pieces(form.text)
+        assert pieces is not None
+        return Characters(joined(list(map(_characters, pieces))).codes * value)
+    if value.dtype == np.bool_:
+        return _of_table(("False", "True"), value.astype(int))
+    return _digits(value, *(form if isinstance(form, tuple) else (_FORMATS[form], "")))
+
+
+def _written(make: Callable[..., str], values: Sequence[Any]) -> list[_Piece] | None:
+    """What ``make`` puts into its text of these values.
+
+    None if it does more than to put each value into the text. It is called with objects that leave a mark where they are written.
+    """
+    found = []
+    for first in (_PRIVATE, _PRIVATE + _MOST):  # a literal that looks like a mark is not another one the second time
+        marks: list[_Piece] = []
+        try:
+            text = make(*[_marked(value, marks, first) for value in values])
+        except Exception:  # it asks for more than a text, or holds what has none yet
+            return None
+        if type(text) is not str or len(marks) >= _MOST:
+            return None
+        found.append(list(_split(text, marks, first)))
+    one, other = found
+    if len(one) != len(other) or any(
+        a.value is not b.value and (type(a.value) is not str or a.value != b.value)
+        for a, b in zip(one, other, strict=True)
+    ):
+        return None
+    pieces: list[_Piece] = []
+    for piece in one:
+        if not isinstance(piece.value, TracedText):
+            pieces.append(piece)
+            continue
+        inside = _pieces(piece.value)
+        if inside is None or piece.form:
+            return None
+        pieces += inside
+    return pieces
+
+
+_PRIVATE, _MOST = 0xE000, 0x400  # characters that Unicode leaves to everyone
+
+
+class _NotWritten(Exception):
+    """A text does something else with a value than to put it in."""
+
+
+class _Mark:
+    """Writes a character instead of a value."""
+
+    def __init__(self, value: Any, marks: list[_Piece], first: int) -> None:
+        self._value, self._marks, self._first = value, marks, first
+
+    def _marked(self, form: Any) -> str:
+        self._marks.append(_Piece(self._value, form))
+        return chr(self._first + len(self._marks) - 1)
+
+    def __format__(self, form: str) -> str:
+        is_number = is_integer(self._value) if hasattr(self._value, "dtype") else False
+        if form and not (is_number and form in _FORMATS):
+            raise _NotWritten
+        return self._marked(form)
+
+    def __str__(self) -> str:
+        return self._marked("")
+
+    def __repr__(self) -> str:
+        if not hasattr(self._value, "dtype"):
+            raise _NotWritten
+        return self._marked("")
+
+    def __mul__(self, text: Any) -> str:
+        if type(text) is not str or not (hasattr(self._value, "dtype") and is_integer(self._value)):
+            raise _NotWritten
+        return self._marked(_Times(text))
+
+    __rmul__ = __mul__
+
+
+def _marked(value: Any, marks: list[_Piece], first: int) -> Any:
+    """What is written instead of a value of which only the run knows the text; else the value."""
+    if isinstance(value, TracedText) or is_one_of(value):
+        return _Mark(value, marks, first)
+    if isinstance(value, jax.core.Tracer | jax.ShapeDtypeStruct):
+        if value.ndim or not (value.dtype == np.bool_ or jnp.issubdtype(value.dtype, jnp.integer)):
+            raise _NotWritten
+        return _Mark(value, marks, first)
+    if not isinstance(value, _CONSTANTS):
+        raise _NotWritten
+    return value
+
+
+def _split(text: str, marks: Sequence[_Piece], first: int) -> Iterator[_Piece]:
+    """The parts of a text between marks, and what the marks stand for."""
+    plain = ""
+    for one in text:
+        number = ord(one) - first
+        if not 0 <= number < len(marks):
+            plain += one
+            continue
+        if plain:
+            yield _Piece(plain)
+        plain = ""
+        yield marks[number]
+    if plain:
+        yield _Piece(plain)
