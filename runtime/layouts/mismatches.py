@@ -115,6 +115,8 @@ def _shown(layout: Layout) -> object:
     held, facts = layout.kind.node_data()
     if hasattr(held, "sort_of"):
         return Shown(held.shown(facts, [item for part in layout.parts for item in _items(part)]))
+    if getattr(held, "stands_for", None) is str:
+        return Shown("a text of the run")
     value = jax.tree_util.tree_unflatten(layout.kind, parts)
     if isinstance(value, tuple):
         return value
