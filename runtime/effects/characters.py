@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -20,8 +21,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
-# Of Latin letters and their accents. What methods ask of characters, and make of them, is looked up; others raise.
-_TABLE_SIZE = 0x250
+_SEVERAL = 1 << 30  # how far a character is that stands for several
 
 
 def code_list(contents: Any) -> TracedList:
@@ -282,7 +282,7 @@ class Characters(TextOfLists):
 
     def title(self) -> Any:
         codes, _ = self.arrays()
-        is_letter = self._asked(lambda one: one.isupper() or one.islower())
+        is_letter = self._asked(_has_case)
         begins = jnp.concatenate([jnp.ones(1, bool), ~is_letter[:-1]])
         upper, lower = (self._mapped(to).arrays()[0] for to in (str.title, str.lower))
         return Characters(codes_of_length(jnp.where(begins, upper, lower), self.size()))
@@ -378,25 +378,20 @@ class Characters(TextOfLists):
 
     def _asked(self, question: Callable[[str], bool]) -> Any:
         """For each place what the answer for its character is."""
-        return _table(question, bool)[self._looked_up()]
+        codes, _ = self.arrays()
+        return _looked_up(_runs(question), codes)
 
     def _mapped(self, to: Callable[[str], str]) -> Characters:
-        """Each character as another."""
-        table = [to(chr(code)) for code in range(_TABLE_SIZE)]
-        is_one = np.array([len(text) == 1 for text in table])
-        codes = self._looked_up()
-        _, length = self.arrays()
-        fits = jnp.asarray(is_one)[codes] | (jnp.arange(codes.shape[0]) >= length)
-        _check_table(jnp.all(fits))
-        made = jnp.asarray(np.array([ord(text) if len(text) == 1 else 0 for text in table]))[codes]
-        return Characters(codes_of_length(made, self.size()))
+        """Each character as another.
 
-    def _looked_up(self) -> Any:
-        """The code points, each of which is in the tables."""
+        Raises:
+          StagingError: one might become several, which only a program that can raise can tell.
+        """
         codes, length = self.arrays()
-        is_known = (codes < _TABLE_SIZE) | (jnp.arange(codes.shape[0]) >= length)
-        _check_table(jnp.all(is_known))
-        return jnp.clip(codes, 0, _TABLE_SIZE - 1)
+        steps = _looked_up(_runs(_step_to(to)), codes)
+        is_one = (steps != _SEVERAL) | (jnp.arange(codes.shape[0]) >= length)
+        _check_single(jnp.all(is_one))
+        return Characters(codes_of_length(codes + steps, self.size()))
 
     def _are_all(self, question: Callable[[str], bool]) -> Any:
         codes, length = self.arrays()
@@ -443,22 +438,42 @@ def joined(texts: Sequence[Characters]) -> Characters:
     return Characters(codes)
 
 
+def _has_case(one: str) -> bool:
+    return one.isupper() or one.islower() or one.istitle()
+
+
 @functools.cache
-def _answers(question: Callable[[str], Any], kind: type) -> np.ndarray:
-    return np.array([question(chr(code)) for code in range(_TABLE_SIZE)], kind)
+def _runs(answer: Callable[[str], Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The answers for all characters, as runs of equal ones: where each begins, and the answer."""
+    answers = np.array([answer(chr(code)) for code in range(sys.maxunicode + 1)])
+    starts = np.concatenate([[0], np.flatnonzero(answers[1:] != answers[:-1]) + 1])
+    return starts.astype(np.int32), answers[starts].astype(bool if answers.dtype == bool else np.int32)
 
 
-def _table(question: Callable[[str], Any], kind: type) -> Any:
-    return jnp.asarray(_answers(question, kind))
+def _looked_up(runs: tuple[np.ndarray, np.ndarray], codes: Any) -> Any:
+    starts, answers = runs
+    place = jnp.sum(jnp.asarray(starts) <= jnp.asarray(codes)[..., None], -1)
+    return jnp.asarray(answers)[jnp.clip(place - 1, 0)]
 
 
-def _check_table(condition: Any) -> None:
-    """Raise where a condition is false when the program runs: a table lacks a character.
+@functools.cache
+def _step_to(to: Callable[[str], str]) -> Callable[[str], int]:
+    """How far the character that another becomes is from it; `_SEVERAL` if it becomes several."""
+
+    def step(one: str) -> int:
+        text = to(one)
+        return ord(text) - ord(one) if len(text) == 1 else _SEVERAL
+
+    return step
+
+
+def _check_single(condition: Any) -> None:
+    """Raise where a condition is false when the program runs: a character becomes several.
 
     Raises:
       StagingError: the program cannot raise.
     """
-    text = f"A method of a string of traced values asks for a character beyond U+{_TABLE_SIZE - 1:04X}, or for one that becomes several"
+    text = "A method of a string of traced values changes a character that becomes several"
     operators = LANGUAGE.operators
     if not isinstance(condition, jax.core.Tracer):
         if not condition:
@@ -467,8 +482,9 @@ def _check_table(condition: Any) -> None:
         operators.raise_unless(condition, UnicodeError(text))
     else:
         raise StagingError(
-            f"{user_location()}\n  A method of a string of traced values looks up its characters in a table of Latin letters, which a "
-            "program that cannot raise cannot check.\n  Call the function through autograph.function, or compare the characters."
+            f"{user_location()}\n  A method of a string of traced values changes its characters. One that becomes several would be "
+            "an error, which a program that cannot raise cannot tell.\n  Call the function through autograph.function, or compare the "
+            "characters."
         )
 
 

@@ -34,7 +34,7 @@ def left_to_right(codes):
     return total
 
 
-@program((codes("{[()]}("),), (codes("{[()]()}"),))
+@program((codes("{[()]}("),), (codes("{[()]()}"),), bare="the lookup")
 def balanced(codes):
     pairs = {")": "(", "]": "[", "}": "{"}
     stack = []
@@ -48,7 +48,7 @@ def balanced(codes):
     return not stack
 
 
-@program((codes("the cat sat"),), (codes("a bb ccc dd"),))
+@program((codes("the cat sat"),), (codes("a bb ccc dd"),), bare="the capitals")
 def words_of_a_line(codes):
     text = "".join(map(chr, codes))
     ws = text.split(" ")
@@ -87,7 +87,7 @@ def kinds_of_years(y):
     return f"{y}-{leap}", len(leap), leap[0].upper() + leap[1:], f"{y}".endswith("24")
 
 
-@program((5,), (3,))
+@program((5,), (3,), bare="the rows")
 def pyramid(n):
     rows = []
     for i in range(1, n + 1):
@@ -105,7 +105,7 @@ def numbers_in_words(n):
     return s, len(s), s.count("e")
 
 
-@program((6,), (1,))
+@program((6,), (1,), bare="the text")
 def collatz_path(n):
     s = str(n)
     while n != 1:
@@ -130,7 +130,7 @@ def palindromes_by_addition(n):
     return n, k
 
 
-@program((255,), (0,), (4096,))
+@program((255,), (0,), (4096,), bare="the text")
 def hexadecimal(n):
     digits = "0123456789abcdef"
     out = ""
@@ -140,9 +140,9 @@ def hexadecimal(n):
     return out or "0", out == hex(255)[2:]
 
 
-@program((7,))
+@program((7,), bare="the text")
 def look_and_say(n):
-    s = "1"
+    s = str(n)
     for _ in range(3):
         out = ""
         i = 0
@@ -153,10 +153,10 @@ def look_and_say(n):
             out += str(j - i) + s[i]
             i = j
         s = out
-    return s, n
+    return s
 
 
-@program((3,), (1,))
+@program((3,), (1,), bare="the text")
 def texts_in_a_dict(n):
     d = {"a": "", "b": ""}
     for i in range(n * 2):
