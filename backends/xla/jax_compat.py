@@ -111,13 +111,15 @@ def program_of(
 ) -> ClosedJaxpr:
     """A program of some equations of another, which may read the variables in ``outer``, of these values."""
     effects = frozenset().union(*(equation.effects for equation in equations))
-    jaxpr = Jaxpr(list(outer), list(invars), list(outvars), list(equations), effects, _PART)
+    is_high = any(map(_is_high, equations))
+    jaxpr = Jaxpr(list(outer), list(invars), list(outvars), list(equations), effects, _PART, is_high)
     return ClosedJaxpr(jaxpr, list(outer.values()))
 
 
 def with_equations(program: ClosedJaxpr, equations: Sequence[Any]) -> ClosedJaxpr:
     """The same program with other equations, of the same results."""
-    return ClosedJaxpr(program.jaxpr.replace(eqns=list(equations)), program.consts)
+    is_high = any(map(_is_high, equations))
+    return ClosedJaxpr(program.jaxpr.replace(eqns=list(equations), is_high=is_high), program.consts)
 
 
 def with_operands(program: ClosedJaxpr, invars: Sequence[Any]) -> ClosedJaxpr:
@@ -1048,6 +1050,7 @@ def define(
     The attribute ``form_on`` that the primitive gets is ``run_on``, for those who evaluate programs without XLA.
     """
     primitive.form_on = (lambda _, **params: partial(run, **params)) if run is not None else run_on
+    primitive.is_high = _is_never_high
     primitive.def_abstract_eval(_varying_with_operands(types))
     primitive.def_impl(
         lambda *operands, **params: jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)
@@ -1057,6 +1060,11 @@ def define(
     batching.fancy_primitive_batchers[primitive] = _unchecked_rule(batch)
     if transpose is not None:
         ad.primitive_transposes[primitive] = _unchecked_rule(transpose)
+
+
+def _is_never_high(*_: Any, **__: Any) -> bool:
+    """Whether JAX is to replace equations of a primitive before it lowers them: ours lower what is in their programs themselves."""
+    return False
 
 
 def _lowering(
@@ -1088,6 +1096,7 @@ def _lowering(
 def define_like_scan(primitive: Any, *, run_on: Callable[..., Callable[..., Sequence[Any]]]) -> None:
     """Rules of a primitive that takes and returns what `jax.lax.scan`'s does, and is that for all transforms. See `define`."""
     primitive.def_effectful_abstract_eval(scan_p.abstract_eval)
+    primitive.is_high = _is_never_high
     primitive.def_impl(
         lambda *operands, **params: jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)
     )
