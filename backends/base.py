@@ -216,6 +216,9 @@ class Backend(Recursions, Protocol):
     def zeros(self, type: LeafType) -> Any:
         """A value of this type."""
 
+    def select(self, which: Any, values: Sequence[Any], type: LeafType) -> Any:
+        """``values[which]``, a traced number or truth, of values of this shape; zeros where one is `MISSING`."""
+
     def window(self, array: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
         """The part of an array of these sizes that begins at ``starts``, moved inside the array where it is not."""
 

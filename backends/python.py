@@ -111,6 +111,9 @@ class PythonBackend:
     def operations_recorded(self) -> int:
         return _unreachable()
 
+    def select(self, which: Any, values: Sequence[Any], type: LeafType) -> Any:
+        return _unreachable()
+
     def zeros(self, type: LeafType) -> Any:
         return _unreachable()
 

@@ -19,9 +19,11 @@ class _Thread(threading.local):
       context: what operators know of the program that is traced, a `staging.context.Context`; None before any has asked.
       raising: what surrounds what runs, as far as exceptions go, a `raising.Current`; likewise.
       effects: how many effects were recorded: writes to Variables, prints, calls of Python.
+      raised_at_once: how many of them were exceptions that are raised where they are recorded, or not at all.
       tapes: the `GradientTape`s that record here, outermost first.
       receivers: the exceptions that ``try`` statements catch where code is recorded, outermost first; see the backend.
       in_callback: whether a compiled program is calling Python here.
+      linked: the classes whose objects are references in the program that is traced; see `layouts.references`.
       has_perhaps: whether the program that is traced has dicts or objects that may lack something; see `Perhaps`.
       repeated: what the trace knows if it is made again, a `recording.Repeated`; None outside of traces.
       outside: what an object from outside the function traced now is called there; None for any other.
@@ -39,9 +41,11 @@ class _Thread(threading.local):
     context: Any = None
     raising: Any = None
     effects = 0
+    raised_at_once = 0
     in_callback = False
     has_perhaps = False
     repeated: Any = None
+    linked: frozenset[type] = frozenset()
     tapes: tuple[Any, ...] = ()
 
     def __init__(self) -> None:

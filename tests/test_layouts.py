@@ -109,8 +109,8 @@ def test_an_object_in_itself_is_a_leaf_there():
 
 
 def test_an_optional_and_a_variable_end_with_their_tags():
-    layout, leaves = describe(Optional(True, (1, 2)))
-    assert leaves == [1, 2, True] and isinstance(layout, Maybe)
+    layout, leaves = describe(Optional("a condition", (1, 2)))
+    assert leaves == [1, 2, "a condition"] and isinstance(layout, Maybe)
     assert unflatten(layout, leaves).value == (1, 2)
     layout, leaves = describe_variable((1, 2), "a condition")
     assert leaves == [1, 2, "a condition"] and unflatten(layout.inner, leaves[:-1]) == (1, 2)

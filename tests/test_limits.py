@@ -176,9 +176,45 @@ def linked_objects():
         return values, rest
 
     agrees(total, X)
+
+    def of_items(count):
+        def reversed_sum(x):
+            head = None
+            for v in jnp.arange(count) * x:
+                head = Node(v, head)
+            return head.value
+
+        return reversed_sum
+
+    def last_of_tree(x):
+        root = node = Node(2.0, None)
+        while True:
+            if node.rest is None:
+                node.rest = Node(x, None)
+                break
+            node = node.rest
+        return root.rest.value
+
     agrees(by_indices, X)
-    refused(lengthens, X, words="reach no fixed point")
-    refused(inserts, X, words="that a traced condition selected")
+    agrees(inserts, X)
+    agrees(last_of_tree, X)
+    agrees(of_items(9.0), X)
+    refused(of_items(65.0), X, words="makes a Node")
+    refused(lengthens, X, words="makes a Node")
+
+    def one_of(count):
+        def rewired(x):
+            nodes = [Node(float(k), None) for k in range(count)]
+            for one, other in zip(nodes, nodes[1:], strict=False):
+                one.rest = other
+            node = nodes[int(x)]
+            node.rest = None
+            return node.value, node is nodes[3], nodes[3].rest is None
+
+        return rewired
+
+    agrees(one_of(32), X)
+    refused(one_of(33), X)
 
 
 @claim("Only the first dimension of an array")

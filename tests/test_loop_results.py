@@ -252,13 +252,6 @@ def test_all_that_differs_is_named_with_both_sides_and_their_lines():
   Give them the same shape and structure before the loop as its iterations leave them with.""" in str(caught.value)
 
 
-def linked(n):
-    head = None
-    for i in range(n):
-        head = Node(i * 1.0, head)
-    return head.value
-
-
 def paired(n):
     best, i = None, 0
     while i < n:
@@ -267,15 +260,12 @@ def paired(n):
     return best[0]
 
 
-@pytest.mark.parametrize(
-    "program, name, first", [(linked, "head", "Node(value="), (paired, "best", "(~int32[], None)")]
-)
-def test_a_value_that_grows_inside_itself_is_refused_by_name(program, name, first):
+def test_a_value_that_grows_inside_itself_is_refused_by_name():
     with pytest.raises(ag.StagingError) as caught:
-        ag.function(program)(jnp.asarray(3))
+        ag.function(paired)(jnp.asarray(3))
     message = str(caught.value)
-    assert f"reach no fixed point: each iteration wraps the value of {name!r} in another container" in message
-    assert f"after one iteration: {first}" in message and "after two: " in message
+    assert "reach no fixed point: each iteration wraps the value of 'best' in another container" in message
+    assert "after one iteration: (~int32[], None)" in message and "after two: " in message
     assert "append results to a list, or write them into an array" in message
 
 

@@ -162,6 +162,9 @@ class XlaBackend:
     def zeros(self, type: LeafType) -> Any:
         return leaf_types.zeros(type)
 
+    def select(self, which: Any, values: Sequence[Any], type: LeafType) -> Any:
+        return jax.lax.select_n(which, *(leaf_types.cast(value, type) for value in values))
+
     def window(self, array: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
         return jax.lax.dynamic_slice(array, starts, sizes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +57,10 @@ class StagedIterable:
     def first(self) -> Any:
         """The first item."""
         return self.item(0, [array[0] for array in self.arrays])
+
+    def one_by_one(self, count: int) -> Iterator[Any]:
+        """The items, of which there are so many."""
+        return (self.item(k, [array[k] for array in self.arrays]) for k in range(count))
 
     def rest(self) -> StagedIterable:
         """The items after the first."""

@@ -17,6 +17,7 @@ from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of
 from autograph.runtime.layouts.optional import Optional, held_in, present_in
 from autograph.runtime.layouts.perhaps import Perhaps, each_leaf
+from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.layouts.statement_variables import has_contents, write_into
 
 Path = tuple[Any, ...]
@@ -27,7 +28,7 @@ def parts_of(value: Any, closed: frozenset[int] = frozenset()) -> dict[Path, Any
     """What is mutable in a value: containers and objects, outer ones first. An `Optional` is what it may hold.
 
     An object has its class in its path: it is found there, too, where it is one of several of different classes. Left out are
-    the objects whose identities are ``closed``, and what they hold.
+    the objects whose identities are ``closed``, and references, and what they hold.
     """
     return dict(_parts(value, (), closed))
 
@@ -61,7 +62,7 @@ def stack_new_elements(place: Any, before: Any) -> None:
 
 
 def _parts(value: Any, path: Path, around: frozenset[int]) -> Iterator[tuple[Path, Any]]:
-    if is_leaf(value) or id(value) in around:
+    if is_leaf(value) or id(value) in around or is_reference(value):
         return
     if isinstance(value, Optional | Perhaps):
         yield from _parts(held_in(value) if isinstance(value, Optional) else value.held, path, around)
@@ -134,7 +135,7 @@ def placed(value: Any, container_for: Callable[[Path, Any], tuple[Any, bool]], p
 
     What takes the place of a list or dict gets its contents. With each comes whether what it holds is to be placed.
     """
-    if is_leaf(value):
+    if is_leaf(value) or is_reference(value):
         return value
     if isinstance(value, Optional):
         inner = placed(held_in(value), container_for, path)

@@ -361,6 +361,8 @@ def leave(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSit
         scope.has_raised = True
     current().left += 1
     count_effect()
+    if LOCAL.frame is None and not current().has_receiver:
+        LOCAL.raised_at_once += 1
     STAGING.raise_if(code, payloads, sites)
 
 

@@ -58,7 +58,7 @@ from autograph.runtime.tracing.locations import (
     user_position,
     user_position_now,
 )
-from autograph.runtime.tracing.recording import LOCAL, repeated
+from autograph.runtime.tracing.recording import LOCAL, effects_once, repeated
 
 _FREE = "cannot access free variable"
 # What a block may find absent, and a later iteration of a loop around it may find there.
@@ -513,8 +513,8 @@ def in_scope(call: Callable[[], Any], raising: Raising, function: Any) -> Any:
         return call()
     if STAGING.is_plain(place):
         return _in_new_scope(call, raising, function, place, outer)
-    effects = LOCAL.effects
-    return repeated(lambda: _in_new_scope(call, raising, function, place, outer), lambda: effects == LOCAL.effects)
+    effects = effects_once()
+    return repeated(lambda: _in_new_scope(call, raising, function, place, outer), lambda: effects == effects_once())
 
 
 def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, place: Any, outer: Any) -> Any:

@@ -23,6 +23,7 @@ from autograph.runtime.code.code_names import codes_in, names_in
 from autograph.runtime.code.library_table import TABLE, is_library, is_library_name
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS as _CONTAINERS
 from autograph.runtime.heap.reach import FUNCTIONS_IN, own_namespace, slots_held
+from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.layouts.statement_variables import contents_of_cells
 
 _AT_MOST = 200_000  # to find whether a write may be made, which is seldom asked
@@ -120,6 +121,13 @@ def within_reach(wanted: Collection[int], roots: Iterable[Any]) -> Collection[in
     except TooFar:
         return wanted
     return search.found.keys()
+
+
+def references_beyond(values: Iterable[Any], known: Collection[int], roots: Iterable[Any]) -> list[Any]:
+    """The references among values that are neither known, by identity, nor within reach from these: the block that ended made them."""
+    found = {id(value): value for value in values if is_reference(value) and id(value) not in known}
+    reach = within_reach(found.keys(), roots) if found else ()
+    return [value for key, value in found.items() if key not in reach]
 
 
 def _parts_in_reach(value: Any) -> Iterable[Any]:

@@ -25,6 +25,7 @@ from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.reach import CONTAINERS, contents, same
 from autograph.runtime.heap.unknown import holds_unknown, is_unknown
 from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.tracing.locations import user_location
 
@@ -329,6 +330,8 @@ class Identities:
 
     def are_one(self, one: Any, other: Any) -> Condition:
         """When two containers or objects are one: known or traced; None if nothing says so."""
+        if is_reference(one) or is_reference(other):
+            return one is other
         known, another = self._known.get(id(one)), self._known.get(id(other))
         if one is other or known is None or another is None:
             if one is not other and may_change(one) and may_change(other):

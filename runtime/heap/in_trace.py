@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from autograph.runtime.heap.facts import TracedFacts
 from autograph.runtime.heap.identities import Identities
 from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.selections import Selections
 from autograph.runtime.layouts.statement_variables import Marks
 
 
@@ -19,6 +20,9 @@ class Trace(Protocol):
 
     @property
     def identities(self) -> Identities: ...
+
+    @property
+    def selections(self) -> Selections: ...
 
     @property
     def facts(self) -> TracedFacts: ...

@@ -32,9 +32,11 @@ from autograph.runtime.heap.places import (
     ContentsPlace,
     Place,
     is_cache,
+    owner_of,
 )
 from autograph.runtime.heap.reach import Reach, same
-from autograph.runtime.heap.unknown import Reason, Unknowns, holds_unknown, is_unknown
+from autograph.runtime.heap.unknown import Reason, Unknowns, holds_unknown
+from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot
 from autograph.runtime.lazy import lazy
 from autograph.runtime.tracing.locations import calling_line, location_of_assignment, user_location
@@ -153,7 +155,9 @@ class Region:
         found = [
             place
             for key, (place, old) in self.before.items()
-            if key not in self._installed and not _is_unknown(place) and not same(place.get(), old)
+            if key not in self._installed
+            and not holds_unknown(getattr(place, "owner", None), place.get())
+            and not same(place.get(), old)
         ]
         if any(isinstance(getattr(place, "owner", None), bytearray) for place in found):
             raise StagingError(
@@ -163,17 +167,22 @@ class Region:
         return found
 
     def leave(self, values: Iterable[Any]) -> None:
-        """See which variables around functions that the block has made last, as what it leaves leads to them.
+        """See which references, and variables around functions, that the block has made last, as what it leaves leads to them.
 
         Args:
           values: what it returns, and leaves in variables.
         """
-        cells = {id(place.cell) for place, _ in self.before.values() if isinstance(place, CellVariable)}
-        if cells:
-            self._led_out.update(within_reach(cells, (*values, *(place.get() for place, _ in self.before.values()))))
+        made = {id(place.cell) for place, _ in self.before.values() if isinstance(place, CellVariable)}
+        made.update(id(owner) for owner in self.made if is_reference(owner))
+        if made:
+            self._led_out.update(within_reach(made, (*values, *(place.get() for place, _ in self.before.values()))))
+
+    def references_left(self) -> list[Any]:
+        """The references that the block has made, and that what it leaves leads to."""
+        return [owner for owner in self.made if is_reference(owner) and self.leads_out_to(owner)]
 
     def leads_out_to(self, owner: Any) -> bool:
-        """Whether what the block leaves leads to this variable around functions."""
+        """Whether what the block leaves leads to this reference, or variable around functions."""
         return id(owner) in self._led_out
 
     def roll_back(self) -> None:
@@ -389,7 +398,7 @@ class Journal:
 
     def outermost_around(self, place: Place) -> Any:
         """The outermost loop whose body is being traced and which a place was there before; None if there is none."""
-        owner, is_cell = _owner_of(place), isinstance(place, CellVariable)  # of a call: nobody reports that it is made
+        owner, is_cell = owner_of(place), isinstance(place, CellVariable)  # of a call: nobody reports that it is made
         made = [k for k, each in enumerate(self.regions) if each.made_by(owner) or (is_cell and not each.led_to(owner))]
         first = made[-1] + 1 if made else 0
         inside = {id(region) for region in self.regions[first:]}
@@ -566,7 +575,7 @@ class Journal:
         region.roll_back()
         self.regions.pop()
         self.refresh()
-        owners = {place.key: _owner_of(place) for place, _ in region.before.values()}
+        owners = {place.key: owner_of(place) for place, _ in region.before.values()}
         wanted = {id(owner) for owner in owners.values() if owner is not None}
         lasting = within_reach(wanted, (*roots, *region.kept_elsewhere)) if wanted else ()
         return [
@@ -620,13 +629,3 @@ def _where_written(place: Place) -> str:
     if not isinstance(place, ContentsPlace | AttributePlace):
         return location_of_assignment(place.name)
     return describe_location(*(place.line or calling_line()))
-
-
-def _owner_of(place: Place) -> Any:
-    """What a place is of, which may have been made where it is written; None of a global variable."""
-    return place.cell if isinstance(place, CellVariable) else getattr(place, "owner", None)
-
-
-def _is_unknown(place: Place) -> bool:
-    owner = getattr(place, "owner", None)
-    return is_unknown(owner) or holds_unknown(owner, place.get())

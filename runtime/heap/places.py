@@ -136,6 +136,11 @@ class ContentsPlace:
 Place = AttributePlace | ContentsPlace | CellVariable | GlobalVariable
 
 
+def owner_of(place: Place) -> Any:
+    """What a place is of, which may have been made where it is written; None of a global variable."""
+    return place.cell if isinstance(place, CellVariable) else getattr(place, "owner", None)
+
+
 def _inherited(owner: Any, attribute: str) -> Any:
     """What reading the attribute returns once the object itself has none; `UNBOUND` for what a descriptor computes."""
     classes = type(owner).__mro__ if not isinstance(owner, type) else owner.__mro__[1:]

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from autograph.backends.base import LeafType, Output
+from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.buffers import known_length, with_length_leaf
 from autograph.runtime.layouts.dict_kinds import dict_kind, is_dict_kind
 from autograph.runtime.layouts.kinds import (
@@ -39,6 +40,9 @@ from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, holds_objects, one_of
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
 from autograph.runtime.layouts.perhaps import GONE, Absence, Perhaps, perhaps
+from autograph.runtime.layouts.references import is_reference
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import births
 
 # Tracers first: to ask one whether it is a `jax.Array` takes ten times as long.
 _LEAVES = (jax.core.Tracer, jax.Array, np.ndarray, np.generic, str, bytes, int, float, complex, type(None), type)
@@ -141,6 +145,8 @@ class _Description:
             return Tree(kind, range(len(value)), [self.part(part, keeps) for part in value])
         if (of := dict_kind(value)) is not None:
             return Tree(of, value, [self.part(part, keeps) for part in value.values()])
+        if kind is Optional and is_known(present_in(value)):
+            return self.part(held_in(value), keeps)
         if kind is Optional:
             inner = self.part(held_in(value), keeps)
             return Maybe(inner, self.leaf(present_in(value)))
@@ -205,10 +211,15 @@ class _Description:
         return Tree(treedef, keys, parts)
 
     def _object(self, value: Any) -> Layout | None:
-        if not self._opens or not is_plain_object(value) or any(value is each for each in self._around):
+        if not self._opens or not is_plain_object(value):
             return None
-        if self._opens is not True and not self._opens(value):
+        if any(value is each for each in self._around):
+            _link_cycle(self._around, value)
             return None
+        if is_reference(value) or (self._opens is not True and not self._opens(value)):
+            return None
+        if self._around:
+            _note_leading(self._around, value)
         self._around.append(value)
         attributes = attributes_of(value)
         parts = [self._attribute(value, name, part) for name, part in attributes.items()]
@@ -221,6 +232,27 @@ class _Description:
             return self.part(value, False)
         self.leaves += found[1]
         return found[0]
+
+
+def _link_cycle(around: Sequence[Any], value: Any) -> None:
+    """Make the trace again, in which objects that lead to themselves, as these do, are references."""
+    first = next(k for k, each in enumerate(around) if each is value)
+    if (known := births()) is not None:
+        kind = type(value).__qualname__
+        known.link(
+            {type(each) for each in around[first:]},
+            StagingError(
+                f"{user_location()}\n  A {kind} leads to itself here, in a staged statement, which chooses objects by their attributes.\n"
+                "  Call the function through autograph.function."
+            ),
+        )
+
+
+def _note_leading(around: Sequence[Any], value: Any) -> None:
+    """Note the classes of objects, the last of which holds ``value``, if one of them is of its class."""
+    kinds = [type(each) for each in around]
+    if type(value) in kinds and (known := births()) is not None:
+        known.leading.update(kinds[kinds.index(type(value)) :])
 
 
 def _holding(value: Any, contents: Any, parts: Sequence[Layout]) -> Layout:

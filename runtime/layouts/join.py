@@ -41,6 +41,7 @@ from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import MOST_CANDIDATES, place_of, sort_of_constant
 from autograph.runtime.layouts.paths import Path, is_filled, is_item, worded
 from autograph.runtime.layouts.perhaps import Absence, merged_order
+from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.layouts.sides import (
     CODE_TYPE,
     FALSE,
@@ -143,8 +144,7 @@ class Joiner:
         if isinstance(a, Object) and isinstance(b, Object) and is_attribute_wise(a, b):
             return self._join_alike(left, right, path)
         if is_object(a) and is_object(b) and not (isinstance(a, Static) and a == b):
-            is_cyclic = Static in (type(a), type(b)) and not isinstance(path, str)  # an object that leads to itself
-            return self._differ() if is_cyclic else self._join_alternatives(left, right, path)
+            return self._differ() if _is_cyclic(a, b, path) else self._join_alternatives(left, right, path)
         if isinstance(a, Array | Static) and isinstance(b, Array | Static):
             return self._join_leaves(a, left.start, b, right.start, path)
         if isinstance(a, Tree) and isinstance(b, Tree):
@@ -512,6 +512,12 @@ def _let_differ(*layouts: Layout) -> None:
 
 
 _NO_BUFFER = NOTHING
+
+
+def _is_cyclic(a: Layout, b: Layout, path: Path) -> bool:
+    """Whether one of these, within another object, is that again."""
+    leaves = [each.value for each in (a, b) if isinstance(each, Static)]
+    return not isinstance(path, str) and any(not is_reference(each) for each in leaves)
 
 
 def _is_rows(layout: Layout) -> bool:

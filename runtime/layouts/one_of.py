@@ -17,6 +17,7 @@ import numpy as np
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.functions import is_same_function
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
@@ -158,6 +159,10 @@ class OneOf:
             raise AttributeError(name)
         if not any(_may_have(candidate, name) for candidate in candidates_of(self)):  # any code may ask for any name
             getattr(self._candidates[0], name)
+        if is_reference(self._candidates[0]):
+            found = LANGUAGE.operators.references.read(self, name)
+            if found is not NotImplemented:
+                return found
         if holds_objects(self):
             return each(self, lambda candidate: LANGUAGE.operators.get_attr(candidate, name), _may_ask(self, name))
         return each_purely(self, operator.attrgetter(name))
@@ -351,7 +356,7 @@ def merged(value: OneOf, results: Sequence[Any]) -> Any:
     """One result from those for each candidate, where all are bools, or all constants; else `NotImplemented`."""
     first = results[0]
     if all(isinstance(result, bool) for result in results):
-        return _any(value, [result is True for result in results])
+        return has_number_in(value, [k for k, result in enumerate(results) if result is True])
     if all(isinstance(result, types.MethodType) for result in results) and holds_objects(value):
         return OneOf(results, code_of(value))
     sort = sort_of_constant(first)
@@ -370,19 +375,15 @@ def merged(value: OneOf, results: Sequence[Any]) -> Any:
     return candidates[0] if len(candidates) == 1 else OneOf(candidates, renumbered(value._code, table))
 
 
-def _any(value: OneOf, wanted: Sequence[bool]) -> Any:
-    """Whether the constant is one of those that are wanted."""
-    if all(wanted) or not any(wanted):
-        return wanted[0]
-    is_few = sum(wanted) <= len(wanted) / 2
-    tests = [
-        value._code == k if is_few else value._code != k for k, is_wanted in enumerate(wanted) if is_wanted is is_few
-    ]
+def has_number_in(value: OneOf, wanted: Sequence[int]) -> Any:
+    """Whether a value is one of the candidates of these numbers."""
+    others = [k for k in range(len(candidates_of(value))) if k not in wanted]
+    if not wanted or not others:
+        return not others
+    is_few = len(wanted) <= len(others)
+    tests = [code_of(value) == k for k in wanted] if is_few else [code_of(value) != k for k in others]
     found = functools.reduce(operator.or_ if is_few else operator.and_, tests)
-    numbers: tuple[list[int], list[int]] = ([], [])
-    for k, is_wanted in enumerate(wanted):
-        numbers[is_wanted].append(k)
-    LANGUAGE.operators.facts.note(found, (is_among(value, numbers[True]),), (is_among(value, numbers[False]),))
+    LANGUAGE.operators.facts.note(found, (is_among(value, wanted),), (is_among(value, others),))
     return found
 
 

@@ -23,6 +23,7 @@ from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, is_one_of
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import perhaps
+from autograph.runtime.layouts.references import is_reference
 
 
 class _Unbound:
@@ -447,7 +448,7 @@ def _leaves_in(value: Any, around: frozenset[int] = frozenset()) -> Iterator[Any
             yield code_of(leaf)
         elif not is_plain_object(leaf):
             yield leaf
-        elif id(leaf) not in around:
+        elif id(leaf) not in around and not is_reference(leaf):
             for part in attributes_of(leaf).values():
                 yield from _leaves_in(part, around | {id(leaf)})
 
@@ -460,7 +461,7 @@ def _with_leaves(value: Any, replace: Callable[[Any], Any], around: frozenset[in
             return OneOf(candidates_of(leaf), replace(code_of(leaf)))
         if not is_plain_object(leaf):
             return replace(leaf)
-        for name, part in attributes_of(leaf).items() if id(leaf) not in around else ():
+        for name, part in attributes_of(leaf).items() if id(leaf) not in around and not is_reference(leaf) else ():
             new = _with_leaves(part, replace, around | {id(leaf)})
             if any(a is not b for a, b in zip(_leaves_in(new), _leaves_in(part), strict=True)):
                 object.__setattr__(leaf, name, new)

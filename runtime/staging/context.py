@@ -8,6 +8,7 @@ from autograph.runtime.effects.growing_texts import TextForms
 from autograph.runtime.heap.facts import TracedFacts
 from autograph.runtime.heap.identities import Identities
 from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.selections import Selections
 from autograph.runtime.layouts.statement_variables import Marks
 from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.calls.calls_under_way import CallsUnderWay
@@ -28,6 +29,7 @@ class Context:
     Attributes:
       journal: the writes of the blocks that are being traced.
       identities: which containers may alias.
+      selections: what was selected among the attributes of references.
       marks: which values are placeholders.
       facts: what is known of traced values besides their types.
       calls: the functions that are being traced and may call themselves.
@@ -44,6 +46,12 @@ class Context:
         identities = Identities(self.journal)
         self.journal.observers.append(identities)
         return identities
+
+    @lazy
+    def selections(self) -> Selections:
+        selections = Selections(self.journal)
+        self.journal.observers.append(selections)
+        return selections
 
     @lazy
     def facts(self) -> TracedFacts:
@@ -73,7 +81,7 @@ class Context:
             part.drop(self)
 
 
-_OF_A_PROGRAM: tuple[lazy[Any], ...] = (Context.identities, Context.call_graph, Context.forms)
+_OF_A_PROGRAM: tuple[lazy[Any], ...] = (Context.identities, Context.selections, Context.call_graph, Context.forms)
 
 
 def present_context() -> Context:

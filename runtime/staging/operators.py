@@ -56,6 +56,7 @@ from autograph.runtime.staging.statements.generators import Generators
 from autograph.runtime.staging.statements.loops import Loops
 from autograph.runtime.staging.statements.managers import ContextManagers
 from autograph.runtime.staging.statements.nones import Nones
+from autograph.runtime.staging.statements.reference_choices import ReferenceChoices
 
 Part = TypeVar("Part")
 Q = ParamSpec("Q")
@@ -187,8 +188,7 @@ class Operators(InTrace):
     @lazy
     def loops(self) -> Loops:
         return Loops(
-            self.backend,
-            self.trace,
+            *(self.backend, self.trace),
             self,
             conditionals=self.conditionals,
             opaque=self.opaque,
@@ -246,6 +246,10 @@ class Operators(InTrace):
     def constants(self) -> ConstantChoices:
         return ConstantChoices(self.staged_if, self.call)
 
+    @lazy
+    def references(self) -> ReferenceChoices:
+        return ReferenceChoices(self.backend, self.trace, self.staged_if, self.set_attr)
+
     # Items, attributes, and the operators of Python.
 
     @lazy
@@ -290,8 +294,7 @@ class Operators(InTrace):
     @lazy
     def lookups(self) -> Lookups:
         return Lookups(
-            self.backend,
-            self.trace,
+            *(self.backend, self.trace),
             self,
             call=self.call,
             refuse_pending=self.refuse_pending,
@@ -335,8 +338,7 @@ class Operators(InTrace):
     @lazy
     def absences(self) -> Absences:
         return Absences(
-            self.backend,
-            self.trace,
+            *(self.backend, self.trace),
             raising=self.raising,
             if_exp=self.if_exp,
             if_stmt=self.if_stmt,
@@ -358,8 +360,7 @@ class Operators(InTrace):
     @lazy
     def writes(self) -> ReportedWrites:
         return ReportedWrites(
-            self.backend,
-            self.trace,
+            *(self.backend, self.trace),
             convert=self._convert,
             call=self.call,
             checks=self,
@@ -379,8 +380,7 @@ class Operators(InTrace):
     @lazy
     def lists(self) -> Lists:
         return Lists(
-            self.backend,
-            self.trace,
+            *(self.backend, self.trace),
             self,
             call=self.call,
             with_converted_functions=self.with_converted_functions,
@@ -457,8 +457,7 @@ class Operators(InTrace):
     @lazy
     def builtins(self) -> Builtins:
         return Builtins(
-            self.backend,
-            self.trace,
+            *(self.backend, self.trace),
             self,
             call=self.call,
             with_converted_functions=self.with_converted_functions,

@@ -5,16 +5,18 @@ good in what is there: the trace ends with `KeysAtRunTime`, and is made again, i
 `TracedSet` or a `TracedDict` from the start.
 
 A list of many lists is held in arrays once a traced index reads it. Where that is refused, as another name leads to one of the
-lists, the trace is made again, too, in which they stay apart.
+lists, the trace is made again, too, in which they stay apart. And so it is where objects that lead to each other, nodes, are chosen
+by a condition as others are: see `layouts.references`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from autograph.backends.thread import LOCAL
 from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.locations import user_location
 
@@ -60,16 +62,30 @@ class ListsApart(TraceAgain):
         return self._refusal
 
 
+class NodesChosen(TraceAgain):
+    """A condition chooses objects that lead to each other, by their attributes, where that would be wrong."""
+
+    def __init__(self, kinds: Iterable[type], refusal: StagingError) -> None:
+        super().__init__(str(refusal))
+        self.kinds = frozenset(kinds)
+        self._refusal = refusal
+
+    def refusal(self) -> StagingError:
+        return self._refusal
+
+
 class Births:
-    """What one trace knows of the sets and dicts that it makes.
+    """What one trace knows of the sets and dicts that it makes, and of the classes whose objects lead to each other.
 
     Attributes:
+      leading: the classes whose objects were seen to lead to others of the same class.
       holds_tables: whether lists of many lists may be held in arrays. holds_one: whether one is.
     """
 
     def __init__(self) -> None:
         self.holds_tables = True
         self.holds_one = False
+        self.leading: set[type] = set()
         self._keyed: set[Site] = set()
         self._made: dict[int, tuple[Any, Site]] = {}
 
@@ -128,9 +144,27 @@ class Births:
         if self.holds_one:
             raise ListsApart(refusal)
 
+    def link(self, kinds: Iterable[type], refusal: StagingError) -> None:
+        """Make the trace again, in which the objects of these classes are references.
+
+        Raises:
+          StagingError: they are already.
+        """
+        if LOCAL.linked.issuperset(kinds):
+            raise refusal
+        raise NodesChosen(kinds, refusal)
+
+    def may_link(self) -> bool:
+        """Whether objects that lead to each other are not references yet."""
+        return not LOCAL.linked.issuperset(self.leading)
+
     def learn(self, found: TraceAgain) -> None:
         """Begin again, knowing more."""
         self.holds_one = False
+        if isinstance(found, NodesChosen):
+            LOCAL.linked |= found.kinds
+            self._made.clear()
+            return
         if isinstance(found, ListsApart):
             self.holds_tables = False
             self._made.clear()

@@ -31,6 +31,9 @@ class Operators(Protocol):
     def constants(self) -> Any: ...
 
     @property
+    def references(self) -> Any: ...
+
+    @property
     def forms(self) -> Any: ...
 
     @property

@@ -7,8 +7,9 @@ from typing import Any
 
 from autograph.backends.selected import STAGING
 from autograph.backends.thread import LOCAL as LOCAL
+from autograph.runtime.errors import StagingError
 from autograph.runtime.lazy import lazy
-from autograph.runtime.tracing.births import Births, TraceAgain
+from autograph.runtime.tracing.births import Births, NodesChosen, TraceAgain
 
 
 def is_recording() -> bool:
@@ -24,6 +25,11 @@ def count_effect() -> None:
 def effects_recorded() -> int:
     """How many effects this thread has recorded: a loop's test that adds to them must run once for each iteration."""
     return LOCAL.effects
+
+
+def effects_once() -> int:
+    """How many of these a trace that is made again would have twice."""
+    return LOCAL.effects - LOCAL.raised_at_once
 
 
 class Repeated:
@@ -59,5 +65,10 @@ def repeated(trace: Callable[[], Any], may_repeat: Callable[[], bool]) -> Any:
                 if not may_repeat():
                     raise found.refusal() from None
                 known.births.learn(found)
+            except StagingError as refusal:
+                if not known.births.may_link() or not may_repeat():
+                    raise
+                known.births.learn(NodesChosen(known.births.leading, refusal))
     finally:
         LOCAL.repeated = None
+        LOCAL.linked = frozenset()

@@ -43,7 +43,7 @@ class LinkedList:
         return -1
 
 
-@program((3, 1, 4), (1, 1, 1), (9, 4, 2), bare="an attribute of what may be None")
+@program((3, 1, 4), (1, 1, 1), (9, 4, 2))
 def linked_list(a, b, c):
     items = LinkedList()
     for value in (a, b, c, a + b):

@@ -15,14 +15,18 @@ from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.elements import refused_element
-from autograph.runtime.heap.identities import Alias, described, refused_question, refused_read
+from autograph.runtime.heap.holders import reached
+from autograph.runtime.heap.identities import Alias, described, refused, refused_question, refused_read
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import AttributePlace, ContentsPlace
 from autograph.runtime.heap.reach import CONTAINERS, contents
 from autograph.runtime.heap.unknown import can_be_of_unknown_length, is_unknown
-from autograph.runtime.layouts.objects import attributes_of
+from autograph.runtime.layouts.describe import is_leaf
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.layouts.statement_variables import Snapshot, has_contents, holds_traced
 from autograph.runtime.tracing.locations import user_location, warn
+from autograph.runtime.tracing.recording import births
 
 _NUMBERS = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
 
@@ -56,6 +60,9 @@ class AliasedWrites(InTrace):
         Raises:
           StagingError: nothing says whether they are one.
         """
+        if one is not other and type(one) is type(other) and (known := births()) is not None:
+            if type(one) in known.leading and not is_reference(one):  # what one leads to may be the other
+                known.link([type(one)], refused_question(user_location(), self.identities.chosen_at(one)))
         self.identities.elements.check_identity(one, other)
         found = self.identities.are_one(one, other)
         if found is None:
@@ -97,8 +104,30 @@ class AliasedWrites(InTrace):
             self._write_element(*place)
         if aliases:
             write = _Write(part, attribute, before, _state(part), user_location())
+            self._check_apart(aliases, write)
             for alias in aliases:
                 self._write(alias, write)
+
+    def _check_apart(self, aliases: Sequence[Alias], write: _Write) -> None:
+        """End the trace if what is written, or what it replaces, leads to an object that may be the one that is written.
+
+        What takes the place of both would be made of what that object holds before the write.
+
+        Raises:
+          NodesChosen: the trace is to be made again, in which objects of these classes are references.
+        """
+        masked = [alias for alias in aliases if alias.condition is not True and alias.condition is not False]
+        owners = {id(each): each for each in (write.part, *(alias.part for alias in aliases)) if is_plain_object(each)}
+        if not masked or not owners:
+            return
+        values = [value for alias in masked for value in write.values(_state(alias.part))]
+        led_to = reached(owners.keys(), [value for value in values if not is_leaf(value)])
+        if led_to:
+            subject, where = described(write.part, write.attribute), masked[0].where
+            refusal = refused(subject, write.line, where, "another of those that may be written leads to")
+            if (known := births()) is None:
+                raise refusal
+            known.link(set(map(type, led_to.values())), refusal)
 
     def _write_element(self, owner: Any, index: Any, element: Any) -> None:
         """Write to a list an element that it returned, which has been written."""
@@ -257,6 +286,10 @@ class _Write:
         if not (self.before.keys() == self.after.keys() == other.keys()):
             return None
         return [key for key, value in self.after.items() if value is not self.before[key]]
+
+    def values(self, other: Any) -> list[Any]:
+        """What is written, and what that takes the place of in another container or object, that holds this."""
+        return [state[key] for key in self.keys(other) or () for state in (self.after, other)]
 
 
 def _is_container(part: Any) -> bool:

@@ -21,6 +21,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
 from autograph.runtime.heap.reach import array_written
+from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, each, holds_objects
 from autograph.runtime.layouts.optional import used
 from autograph.runtime.layouts.perhaps import is_perhaps, read, read_key
@@ -30,8 +31,9 @@ from autograph.runtime.staging.access.lookups import Lookups, _plain, as_index, 
 from autograph.runtime.staging.access.masks import Taken, has_mask
 from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.staging.access.slices import has_span
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import LOCAL, births
 
 _PLAIN, _PLAIN_KEYS = frozenset({list, dict}), frozenset({int, str})  # in Python, and as quick as can be
 
@@ -235,7 +237,8 @@ class Items(InTrace):
             )
         target = used(target)
         if type(target) is OneOf:
-            each(target, lambda one: self.set_attr(one, name, value))
+            if not LOCAL.linked or not LANGUAGE.operators.references.write(target, name, value):
+                each(target, lambda one: self.set_attr(one, name, value))
             return
         method = user_method(type(target), "__setattr__")
         if method is not None:
@@ -251,6 +254,8 @@ class Items(InTrace):
         elif (write := user_method(type(descriptor), "__set__")) is not None:
             self.call(write)(descriptor, target, value)
         else:
+            if type(value) is type(target) and is_plain_object(value) and (known := births()) is not None:
+                known.leading.add(type(value))
             if self.journal.is_interested:
                 self.journal.touch(AttributePlace(target, name))
             with self.aliased.writing(target, name):

@@ -231,7 +231,7 @@ class Calls(InTrace):
         if (overload := _found(self._operators.overloads, called)) is not None:
             return overload
         if isinstance(called, type):
-            return self._class(called)
+            return self._class_of_references(called) if called in LOCAL.linked else self._class(called)
         if isinstance(called.__self__, dict) and (method := self._operators.keys.dict_method(called)) is not None:
             return method
         if isinstance(called.__self__, dict) and (method := self._operators.absences.method(called)) is not None:
@@ -291,6 +291,18 @@ class Calls(InTrace):
             return instance
 
         return construct if converted is not init or self._operators.converter.is_converted(init) else cls
+
+    def _class_of_references(self, cls: type) -> Callable[..., Any]:
+        """A class whose objects are references, each of which is to be known of, however it is made."""
+        made_by = self._class(cls)
+
+        def construct(*args: Any, **kwargs: Any) -> Any:
+            made = made_by(*args, **kwargs)
+            if not self.journal.has_made(made):
+                self.journal.born(made)
+            return self.journal.loops[-1].nodes.standing_for(made) if self.journal.loops else made
+
+        return construct
 
     def _of_fields(self, cls: type, init: Any, /, *args: Any, **kwargs: Any) -> Any:
         """An object of a dataclass with a ``__post_init__``, which is converted; the ``__init__`` that calls it has no source."""

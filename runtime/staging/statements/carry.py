@@ -10,6 +10,7 @@ from typing import Any
 
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.iterables import StagedIterable
+from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.growing_values import Growth, with_any_length
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.holders import reached, within_reach
@@ -32,9 +33,9 @@ from autograph.runtime.layouts.statement_variables import (
     prepared,
 )
 from autograph.runtime.lazy import lazy
-from autograph.runtime.staging.statements.growing_lists import GrowingList
-from autograph.runtime.staging.statements.list_growth import ListKey
-from autograph.runtime.staging.statements.loop_state import Carried, CarryChanges, carry_changes
+from autograph.runtime.staging.statements.growing_lists import GrowingList, appended_to
+from autograph.runtime.staging.statements.list_growth import ListKey, list_end
+from autograph.runtime.staging.statements.loop_state import BodyEnd, Carried, CarryChanges, carry_changes
 
 
 class Carry:
@@ -188,6 +189,29 @@ class Carry:
 
     def position(self, variable: Variable) -> int:
         return next(k for k, each in enumerate(self.variables) if each is variable)
+
+    def note_places(self, end: BodyEnd, region: Region, settling: Any) -> None:
+        """Note what else an iteration has written, and what it leaves there."""
+        for place in region.written():
+            key, before = place.key, region.before[place.key][1]
+            end.written.append(key)
+            if place.get() is not UNBOUND:
+                layout, leaves = self.described(place, place.get())
+                end.types[key] = layout, [self.backend.type_of(leaf) for leaf in leaves]
+            if isinstance(place, ContentsPlace) and isinstance(place.owner, TracedList):
+                end.lists[key] = list_end(place.owner, before, (id(place), ()), self.backend)
+            if isinstance(place, ContentsPlace) and (appended := appended_to(place, before)) is not None:
+                end.growing[key] = settling.lists.growing_list(place, appended)
+                if self.is_held_by_variable(place.owner):  # which would be carried without what has been appended
+                    end.reads.add(id(place.owner))
+
+    def name_leading_to(self, made: Any) -> str:
+        """The variable, or the place that an iteration has written, that leads to this, which it has made."""
+        written = [] if self.region is None else [place for place, _ in self.region.before.values()]
+        for place in (*self.variables, *written):
+            if within_reach({id(made)}, [place.get()]):
+                return place.name
+        return type(made).__name__
 
     def is_held_by_variable(self, owner: Any) -> bool:
         """Whether an object or a container leads to this one that the iteration has left in a local variable."""

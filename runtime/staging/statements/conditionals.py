@@ -5,7 +5,6 @@ traced ones.
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -22,10 +21,12 @@ from autograph.runtime.effects.raising import current, gathered
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.facts import Facts
+from autograph.runtime.heap.holders import references_beyond
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.heap.journal import ContentsPlace, Place, Region
+from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, Region
 from autograph.runtime.heap.reach import CONTAINERS
 from autograph.runtime.layouts.kinds import Maybe
+from autograph.runtime.layouts.objects import attributes_of
 from autograph.runtime.layouts.one_of import IN_PLACE
 from autograph.runtime.layouts.optional import Optional, held_in, knowing
 from autograph.runtime.layouts.statement_variables import (
@@ -42,12 +43,15 @@ from autograph.runtime.layouts.statement_variables import (
 )
 from autograph.runtime.staging.policy.arithmetic_code import is_plain_arithmetic
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
+from autograph.runtime.staging.statements.branch_refusals import unseen_birth, why_too_deep
 from autograph.runtime.staging.statements.joined_parts import EndParts, JoinedParts
 from autograph.runtime.staging.statements.joins import RAISES, RESULT, BranchEnd, Join, Side, side_of
+from autograph.runtime.staging.statements.loop_nodes import Ending, PathsOfNodes
 from autograph.runtime.staging.statements.nones import narrowed
 from autograph.runtime.staging.statements.statement_records import record_branch
 from autograph.runtime.state.array_operators import plain
-from autograph.runtime.tracing.locations import most_called, user_location
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import LOCAL
 
 Thunk = Callable[[], Any]
 
@@ -214,7 +218,8 @@ class Conditionals(InTrace):
         value = self.asked(value)
         if self.backend.is_traced(value):
             opposite = ~self.backend.predicate(value)
-            self.facts.note(opposite, *self.facts.of(value)[::-1])
+            if_true, if_false = self.facts.of(value)
+            self.facts.note(opposite, (*if_false, (value, False)), (*if_true, (value, True)))
             return opposite
         return not value
 
@@ -281,13 +286,20 @@ class Conditionals(InTrace):
         entry = {id(part): part for variable in variables for part in parts_of(variable.get()).values()}
         predicate = self.backend.predicate(test)
         if_true, if_false = self.facts.of(test)
+        loop = self.journal.loops[-1] if self.journal.loops else None
+        nodes = (
+            None
+            if not LOCAL.linked or loop is None or not loop.nodes.endings
+            else PathsOfNodes(loop.nodes, variables, self.facts)
+        )
         try:
             ends = []
             for block, taken, facts in ((body, True, if_true), (orelse, False, if_false)):
                 with narrowed(facts, snapshot):
-                    ends.append(self._trace_block(block, variables, snapshot, (predicate, taken), facts, growing))
+                    path = predicate, taken
+                    ends.append(self._trace_block(block, variables, snapshot, path, facts, growing, nodes))
         except RecursionError:
-            endless = StagingError(f"{where}\n{_why_too_deep()}")
+            endless = StagingError(f"{where}\n{why_too_deep()}")
             endless._is_endless = True
             raise endless from None
         if not growing and (found := self._of_several_lengths(ends, len(variables) + 1)):
@@ -313,12 +325,23 @@ class Conditionals(InTrace):
             places.append(place)
             joined.add_written(place, ends)
         leaves = joined.emit(predicate, ends)
-        record_branch([(place.name, joined.types_of(k)) for k, place in enumerate(places)])
+        born = {key: made for end in ends for key, made in end.born.items()}
+        for made in born.values():
+            self.journal.born(made)
+        record_branch(
+            [
+                (place.name, joined.types_of(k))
+                for k, place in enumerate(places)
+                if not isinstance(getattr(place, "owner", None), Ending)
+            ]
+        )
         for k, place in enumerate(places):
-            if k > len(variables):
+            if k > len(variables) and id(getattr(place, "owner", None)) not in born:
                 self.journal.touch(place)  # found by its being written: the region around must know
             owner = parts.list_of(place, k)
             self._bind(place, joined, k, leaves, where, functools.partial(parts.place, k=k), owner)
+        if nodes is not None:
+            nodes.note()
         self.journal.refresh()
         for end in ends:
             self.journal.spread(end.made_unknown)
@@ -358,7 +381,7 @@ class Conditionals(InTrace):
             if isinstance(key, int) or any(end.raises for end in ends):
                 if ends[0].raises != ends[1].raises:
                     sides = [sides[ends[0].raises]] * 2
-            else:
+            elif not any(id(getattr(written[key], "owner", None)) in end.born for end in ends):
                 value = written[key].get()
                 entry = entry | {id(part): part for part in parts_of(value).values()}
                 sides = [EndParts(value, self.identities) if side is None else side for side in sides]
@@ -382,6 +405,7 @@ class Conditionals(InTrace):
         path: tuple[Any, bool],
         facts: Facts,
         growing: Mapping[Any, Collection[Growth]],
+        nodes: PathsOfNodes | None,
     ) -> BranchEnd:
         entry = [variable.get() for variable in variables]
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
@@ -412,6 +436,8 @@ class Conditionals(InTrace):
                 self.raising.record_raise(error, region)
                 returned, end.raises = None, True
             flat = self._note_end(end, region, returned, variables, in_arrays, unchanged)
+            if nodes is not None and not end.raises:
+                nodes.end()
             self.journal.check_unreported()
             self.journal.forget(region)
             snapshot.restore()
@@ -427,11 +453,17 @@ class Conditionals(InTrace):
             self.journal.paths.pop()
             end.given = self.journal.take_elements(region)
             snapshot.restore()
-            living = [
-                place.key for place in self.journal.close(region, (block, *snapshot.functions, *snapshot.reachable()))
-            ]
-        end.written = {key: entry for key, entry in end.written.items() if key in living}
+            roots = (block, *snapshot.functions, *snapshot.reachable())
+            living = [place.key for place in self.journal.close(region, roots)]
+        end.written = {
+            key: entry
+            for key, entry in end.written.items()
+            if key in living or id(getattr(entry[0], "owner", None)) in end.born
+        }
         end.made_unknown = region.made_unknown
+        if LOCAL.linked and statements is not None:
+            for made in references_beyond(end.traced.leaves, end.born, (*roots, *region.kept_elsewhere)):
+                raise unseen_birth(made)
         return end
 
     def _note_end(
@@ -461,6 +493,12 @@ class Conditionals(InTrace):
             layout, span = add(end.of_any_length(k, value))
             end.layouts.append(layout)
             end.spans.append(span)
+        for made in region.references_left():
+            end.born[id(made)] = made
+            for name in attributes_of(made):
+                held = AttributePlace(made, name)
+                end.written[held.key] = (held, *add(held.get(), held))
+                end.parts[held.key] = EndParts(held.get(), self.identities)
         for place in region.written():
             key, old = place.key, region.before[place.key][1]
             if old is not UNBOUND:
@@ -498,22 +536,6 @@ class Conditionals(InTrace):
             place.set(self.marks.marked(place, value, tag, reason))
         if joined.is_lost:
             self.marks.lose(place, reason, keep=is_kept)
-
-
-def _why_too_deep() -> str:
-    called = most_called()
-    if called is not None:
-        return (
-            f"  A branch of this statement leads back to it without end: {called!r} calls itself under a traced condition, and "
-            "while tracing both branches are followed.\n  A recursion is staged if its arguments keep their "
-            "types, and their Python values other than numbers, at every depth. Write any other as a "
-            "loop."
-        )
-    return (
-        f"  Staged statements, in each other and in what they call, are nested here as deep as Python's stack of "
-        f"{sys.getrecursionlimit()} frames lets them be traced.\n  Let one return before the next begins, or raise the limit "
-        "(sys.setrecursionlimit) before the call."
-    )
 
 
 def _unbound_error(name: str, is_free: bool) -> NameError:

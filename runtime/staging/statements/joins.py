@@ -144,6 +144,7 @@ class BranchEnd:
       parts: the containers and objects in the values; by position, or key of a place.
       made_unknown: the owners of what its writes may have changed, each with the error for who reads it.
       given: what it has made an element of a list.
+      born: the references that it has made and leaves, by identity; what they hold is written. On the other path nothing leads to them.
 
     Args:
       defined: under which condition the variable is bound by which the program comes to a value. See `Marks.defined`.
@@ -170,6 +171,7 @@ class BranchEnd:
         self.raises = False
         self.made_unknown: Sequence[tuple[Any, Reason]] = ()
         self.given: list[Given] = []
+        self.born: dict[int, Any] = {}
 
     def of_any_length(self, k: Any, value: Any) -> Any:
         """What a result or place holds; a text or tuple that differs in length from that of the other path as one of any length."""
@@ -262,7 +264,11 @@ class Join:
 
     def add_written(self, place: Place, ends: Sequence[BranchEnd]) -> None:
         """Join what the branches leave in a place that at least one of them writes."""
-        on_true, on_false = (end.side_of_place(place) for end in ends)
+        is_born = [id(getattr(place, "owner", None)) in end.born for end in ends]
+        on_true, on_false = (
+            RAISES if other and not own else end.side_of_place(place)
+            for end, own, other in zip(ends, is_born, reversed(is_born), strict=True)
+        )
         if isinstance(place, ContentsPlace):
             on_true, on_false = ends[0].opened(on_true, on_false), ends[1].opened(on_false, on_true)
         found = self._joiner.mismatches

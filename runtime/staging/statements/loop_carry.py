@@ -15,10 +15,10 @@ from autograph.backends.base import MISSING, LeafType, LoopSpec, Output, Traced
 from autograph.runtime.containers.element_kinds import NUMBERS, DifferentKinds
 from autograph.runtime.containers.iterables import StagedIterable, slice_type
 from autograph.runtime.containers.parts import Path, lists_in_arrays, unstack_lists
-from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import gathered
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.holders import references_beyond
 from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, Region
 from autograph.runtime.heap.reach import same
@@ -36,21 +36,21 @@ from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions
 from autograph.runtime.staging.statements.body_containers import BodyContainers
 from autograph.runtime.staging.statements.carry import Carry
-from autograph.runtime.staging.statements.growing_lists import appended_to
 from autograph.runtime.staging.statements.list_carry import ListCarry
-from autograph.runtime.staging.statements.list_growth import ListEnd, list_end
+from autograph.runtime.staging.statements.list_growth import ListEnd
 from autograph.runtime.staging.statements.loop_settling import Settling
 from autograph.runtime.staging.statements.loop_state import (
     BodyEnd,
     Carried,
     CarriedFurtherOut,
     CarryChanges,
+    NodesMade,
     VariableEnd,
 )
 from autograph.runtime.staging.statements.part_carry import PartCarry
 from autograph.runtime.staging.statements.statement_records import record_loop
 from autograph.runtime.tracing.locations import user_line
-from autograph.runtime.tracing.recording import effects_recorded
+from autograph.runtime.tracing.recording import LOCAL, effects_recorded
 
 
 class LoopTrace:
@@ -64,6 +64,7 @@ class LoopTrace:
 
     Attributes:
       test_writes: the same, as far as is known by now.
+      may_unroll: whether the loop can be unrolled instead, if its iterations make nodes.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class LoopTrace:
         self._given: list[Given] = []  # what the loop makes elements of lists, if it is emitted
         self._index_type: Any = backend.type_of(0)
         self.test_writes = test_writes
+        self.may_unroll = False
         self._early_test: tuple[list[LeafType], list[Any], Traced] | None = None  # serves if the types are settled
 
     @property
@@ -126,6 +128,10 @@ class LoopTrace:
         try:
             with self.journal.on_a_path() as self._given:
                 self._settle_somehow()
+        except NodesMade as refusal:
+            if self.may_unroll or refusal.loop is not self.settling:
+                raise
+            raise StagingError(*refusal.args) from None
         except CarryChanges as change:
             if may_peel:
                 raise
@@ -190,6 +196,9 @@ class LoopTrace:
             except StagingError as error:  # of a branch that makes a text longer, say
                 if not self.settling.texts_grow(error._differing):
                     raise
+                continue
+            if traced.nodes:
+                self.settling.nodes.take_left(traced)
                 continue
             if traced.has_containers and self.parts.share(traced):
                 continue
@@ -385,6 +394,8 @@ class LoopTrace:
                     self.raising.ended_by(error)
                     raise
                 self.raising.record_raise(error, region)
+            if LOCAL.linked:
+                self.settling.nodes.check_iteration(self.raising.facts)
             for growing in self.carry.growing:
                 if growing.has_grown_otherwise():  # what the first iteration found empty, the others do not
                     growing.place.set(growing.entry)
@@ -393,8 +404,10 @@ class LoopTrace:
                     growing.after_iteration(operands[count], self.carry.where)
             end.unknown = self.carry.unknown_lists()
             region.leave(variable.get() for variable in self.carry.variables if id(variable) not in end.unknown)
+            end.nodes = region.references_left()
+            end.node_names = [self.carry.name_leading_to(made) for made in end.nodes]
             flat = self._note_variables(end, region, starts, in_arrays)
-            self._note_places(end, region)
+            self.carry.note_places(end, region, self.settling)
             if self._has_containers():
                 end.has_containers, end.aliasing = True, self.stand_ins.finish()
             end.rebound = self.carry.snapshot.rebound()
@@ -416,8 +429,13 @@ class LoopTrace:
             self.journal.loops.pop()
             end.given = self.journal.take_elements(region)
             self._undo(region)
-            living = self.journal.close(region, (*self.carry.snapshot.functions, *self.carry.snapshot.reachable()))
+            roots = (*self.carry.snapshot.functions, *self.carry.snapshot.reachable())
+            living = self.journal.close(region, roots)
         end.absences, end.made_unknown = region.absences, region.made_unknown
+        if LOCAL.linked:
+            beyond = references_beyond(end.traced.leaves, set(map(id, end.nodes)), (*roots, *region.kept_elsewhere))
+            end.nodes += beyond
+            end.node_names += [type(made).__name__ for made in beyond]
         end.discovered = [place for place in living if place.key in end.written]
         return end
 
@@ -451,21 +469,6 @@ class LoopTrace:
             end.ends.append(VariableEnd(layout, span, [places.get(id(leaf)) for leaf in leaves], lists))
             flat += leaves
         return flat
-
-    def _note_places(self, end: BodyEnd, region: Region) -> None:
-        """Note what else an iteration has written, and what it leaves there."""
-        for place in region.written():
-            key, before = place.key, region.before[place.key][1]
-            end.written.append(key)
-            if place.get() is not UNBOUND:
-                layout, leaves = self.carry.described(place, place.get())
-                end.types[key] = layout, [self.backend.type_of(leaf) for leaf in leaves]
-            if isinstance(place, ContentsPlace) and isinstance(place.owner, TracedList):
-                end.lists[key] = list_end(place.owner, before, (id(place), ()), self.backend)
-            if isinstance(place, ContentsPlace) and (appended := appended_to(place, before)) is not None:
-                end.growing[key] = self.lists.growing_list(place, appended)
-                if self.carry.is_held_by_variable(place.owner):  # which would be carried without what has been appended
-                    end.reads.add(id(place.owner))
 
     def _trace_test(self) -> tuple[Traced, bool]:
         """The test as a program, and whether it writes to anything or has effects: then iterations evaluate it."""

@@ -14,13 +14,12 @@ from autograph.runtime.effects.staged_raises import is_absence_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place
-from autograph.runtime.layouts.describe import typed, untyped
+from autograph.runtime.layouts.describe import untyped
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import (
     Array,
     Layout,
     Maybe,
-    Static,
     constants_in,
     depth,
     holds_attributes,
@@ -30,6 +29,7 @@ from autograph.runtime.layouts.kinds import (
 from autograph.runtime.layouts.list_room import refuse_growth
 from autograph.runtime.layouts.mismatches import Mismatch
 from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.layouts.sides import Joined, injected
 from autograph.runtime.layouts.statement_variables import UNBOUND, Variable
 from autograph.runtime.lazy import lazy
@@ -38,6 +38,7 @@ from autograph.runtime.staging.statements.carry import Carry
 from autograph.runtime.staging.statements.list_carry import ListCarry
 from autograph.runtime.staging.statements.list_growth import ListEnd
 from autograph.runtime.staging.statements.loop_memory import CarryMemory, Position, Positions
+from autograph.runtime.staging.statements.loop_nodes import LoopNodes
 from autograph.runtime.staging.statements.loop_state import (
     BodyEnd,
     Carried,
@@ -45,6 +46,7 @@ from autograph.runtime.staging.statements.loop_state import (
     CarryChanges,
     VariableEnd,
     refuse_nesting,
+    take_seen,
     typed_unbound,
     variable_layout,
 )
@@ -73,6 +75,7 @@ class Settling:
       conflict: the refusal of objects that are chosen attribute by attribute.
       of_one_length: what is to be said of a text or tuple that is carried as one of any length, if it cannot be.
       installed: the leaves that an iteration which is being traced began with, by their variable.
+      rounds: how often the body has been traced since it was last found to grow.
       learnt: by the code of a loop's body, what it was seen to write of what was there before this loop.
     """
 
@@ -107,7 +110,11 @@ class Settling:
         self.learnt: dict[Any, dict[Any, tuple[Place, Any]]] = {}
         self._outermost: Settling | None = None  # of the loops around this one
         self._position: Position = ()
-        self._rounds = 0
+        self.rounds = 0
+
+    @lazy
+    def nodes(self) -> LoopNodes:
+        return LoopNodes(self)
 
     @lazy
     def lists(self) -> ListCarry:
@@ -148,7 +155,7 @@ class Settling:
         self.carry.begin()
         self.take_learnt()
         self._recall()
-        self._rounds = 0
+        self.rounds = 0
 
     def begin_round(self) -> None:
         """Count one more trace of the body.
@@ -156,17 +163,19 @@ class Settling:
         Raises:
           StagingError: there have been too many.
         """
-        self._rounds += 1
+        self.rounds += 1
         constants = sum(
             constants_in(carried.layout) for carried in self.carry.carried
         )  # an iteration may reach one more
-        if self._rounds > _MAX_ROUNDS + min(constants, _MOST_ROUNDS) and not self.texts_grow():
+        if self.rounds > _MAX_ROUNDS + min(constants, _MOST_ROUNDS) and not self.texts_grow():
             raise refuse_nesting(self.carry.where, self.carry.carried)
 
     def begin_iteration(self) -> None:
         """Number the loops of an iteration that is to be traced from the first on."""
         Settling.positions.drop(self)
         self.installed = {}
+        if (nodes := Settling.nodes.made(self)) is not None:
+            nodes.begin()
 
     def widened(self, end: BodyEnd) -> bool:
         """Join the state after an iteration with that before; True if the body must be traced again.
@@ -288,22 +297,8 @@ class Settling:
             return
         carried = self.carry.start(place)
         if types is not None:
-            self._take_seen(carried, *types)
+            take_seen(self.backend, carried, *types)
         self.carry.carried.append(carried)
-
-    def _take_seen(self, carried: Carried, layout: Layout, types: Sequence[LeafType | None]) -> None:
-        """Carry a place so that it holds what an iteration was seen to leave in it, if that is all arrays."""
-        if layout == carried.layout:
-            pairs = zip(carried.types[:-1], types, strict=True)
-            joined = [self.backend.join(a, b) if a is not None and b is not None else a for a, b in pairs]
-            carried.types[:-1] = [new or old for new, old in zip(joined, carried.types[:-1], strict=True)]
-        elif None not in types:
-            joiner = Joiner(self.backend)
-            seen = Maybe(typed(layout, types, types), Static(True), "unbound")
-            found = joiner.join(carried.variable.name, carried.typed(), seen)
-            if not joiner.mismatches:
-                assert isinstance(found.layout, Maybe)
-                carried.take(found.layout, injected(found.left, carried.start))
 
     def _leave_to_outer_loops(self, end: BodyEnd) -> None:
         """Have the places that loops around this one have to carry carried from the outermost on, and all traced again.
@@ -462,7 +457,7 @@ class Settling:
 
         One from before the loop, in a variable that is ``surely`` bound, stays itself.
         """
-        objects = [leaf for leaf in leaves[:-1] if is_plain_object(leaf)]
+        objects = [leaf for leaf in leaves[:-1] if is_plain_object(leaf) and not is_reference(leaf)]
         if not objects or id(variable) in self.carry.opens:
             return False
         if surely and len(reached(set(map(id, objects)), self.carry.snapshot.reachable())) == len(objects):
@@ -475,9 +470,13 @@ class Settling:
         before = [
             leaf
             for leaf, type in zip(carried.start[:-1], carried.types, strict=False)
-            if type is None and is_plain_object(leaf)
+            if type is None and is_plain_object(leaf) and not is_reference(leaf)
         ]
-        after = [leaf for leaf in leaves[:-1] if not isinstance(leaf, Output) and is_plain_object(leaf)]
+        after = [
+            leaf
+            for leaf in leaves[:-1]
+            if not isinstance(leaf, Output) and is_plain_object(leaf) and not is_reference(leaf)
+        ]
         same = len(before) == len(after) and all(a is b for a, b in zip(before, after, strict=True))
         if same or id(carried.variable) in self.carry.opens | self.carry.refers:
             return False
@@ -526,7 +525,7 @@ class Settling:
         if carried.entry is UNBOUND or known.issuperset(grown):
             return False
         known.update(grown)
-        self._rounds = 0
+        self.rounds = 0
         carried.longer = self.carry.with_any_length(carried.variable, carried.entry)
         fresh = self.carry.start(carried.variable, carried.longer)
         carried.layout, carried.start, carried.types = fresh.layout, fresh.start, fresh.types

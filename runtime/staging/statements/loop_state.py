@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,16 +13,21 @@ import numpy as np
 
 from autograph.backends.base import Backend, LeafType, Traced
 from autograph.runtime.code.code_names import OPERATORS
-from autograph.runtime.containers.iterables import StagedIterable
+from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, StagedIterable
 from autograph.runtime.containers.parts import Path
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.facts import Facts
 from autograph.runtime.heap.identities import Given
-from autograph.runtime.heap.journal import Place
+from autograph.runtime.heap.journal import Place, Region
 from autograph.runtime.heap.unknown import Reason
 from autograph.runtime.layouts.describe import typed, unflatten, untyped, without_known_tags
+from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of, tags_in
 from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, sizes_that_change, too_many
 from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.one_of import OneOf
+from autograph.runtime.layouts.optional import Optional
+from autograph.runtime.layouts.sides import injected
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
     Variable,
@@ -34,6 +39,7 @@ from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOption
 from autograph.runtime.staging.statements.growing_lists import GrowingList
 from autograph.runtime.staging.statements.joined_parts import EndParts
 from autograph.runtime.staging.statements.list_growth import ListEnd
+from autograph.runtime.staging.statements.nones import narrowed
 
 Thunk = Callable[[], Any]
 ENDLESS = StagedIterable(None, (), lambda index, slices: None)
@@ -107,6 +113,26 @@ class WhileLoop:
 
 class CarryChanges(StagingError):
     """The state has another shape or structure after an iteration than before it."""
+
+
+class NodesMade(StagingError):
+    """Each iteration makes an object that later ones reach.
+
+    Attributes: loop (the `Settling` of the loop).
+
+    Args:
+      name: of the variable or attribute that it is left in.
+    """
+
+    def __init__(self, loop: Any, made: Any, name: str) -> None:
+        self.loop = loop
+        kind = type(made).__name__
+        super().__init__(
+            f"{loop.carry.where}\n  {name!r}: an iteration of this staged loop makes a {kind} and leaves it there. Objects that lead to "
+            f"each other must be known while tracing, and how many iterations make one is known only at run time.\n"
+            f"  Loop over a range or an array of at most {UNROLLED_AT_MOST} items, or end the loop (break, return) where it makes the "
+            f"{kind}, or hold the values, and the index of each next one, in lists."
+        )
 
 
 class CarriedFurtherOut(BaseException):
@@ -240,6 +266,21 @@ def typed_unbound() -> Maybe:
     return Maybe(NOTHING, Static(False), "unbound")
 
 
+def take_seen(backend: Backend, carried: Carried, layout: Layout, types: Sequence[LeafType | None]) -> None:
+    """Carry a place so that it holds what an iteration was seen to leave in it, if that is all arrays."""
+    if layout == carried.layout:
+        pairs = zip(carried.types[:-1], types, strict=True)
+        joined = [backend.join(a, b) if a is not None and b is not None else a for a, b in pairs]
+        carried.types[:-1] = [new or old for new, old in zip(joined, carried.types[:-1], strict=True)]
+    elif None not in types:
+        joiner = Joiner(backend)
+        seen = Maybe(typed(layout, types, types), Static(True), "unbound")
+        found = joiner.join(carried.variable.name, carried.typed(), seen)
+        if not joiner.mismatches:
+            assert isinstance(found.layout, Maybe)
+            carried.take(found.layout, injected(found.left, carried.start))
+
+
 @dataclass
 class VariableEnd:
     """A variable after one iteration.
@@ -313,6 +354,7 @@ class BodyEnd:
       has_containers: whether there are containers or objects in the loop's state, or anything is known of others.
       made_unknown: the owners of what its writes may have changed, each with the error for who reads it.
       given: what was there before it, and it has made an element of a list.
+      nodes: the references that it has made and left; node_names: where.
     """
 
     def __init__(self) -> None:
@@ -336,6 +378,8 @@ class BodyEnd:
         self.rebound: list[Any] = []
         self.made_unknown: Sequence[tuple[Any, Reason]] = ()
         self.given: list[Given] = []
+        self.nodes: list[Any] = []
+        self.node_names: list[str] = []
 
     def among(self, variables: Sequence[Variable]) -> list[tuple[Variable, VariableEnd | None]]:
         """Those that are among these still, and have not become a part of another, each with its end."""
@@ -381,3 +425,15 @@ def _leaves_reached(functions: Sequence[Callable[..., Any]]) -> Iterator[Any]:
                 inner = [part for part in parts if isinstance(part, types.FunctionType) and id(part) not in seen]
                 pending += inner
                 seen.update(map(id, inner))
+
+
+def where_true(region: Region | None, implied: Callable[[], Facts] | None) -> AbstractContextManager[None]:
+    """Surrounds an iteration of a ``while``, in which it is known what its test has implied: that a node is not None, say.
+
+    ``implied``: says what that is; None if the test writes.
+    """
+    if implied is None or region is None or region.entry is None:
+        return nullcontext()
+    if not any(type(variable.get()) in (Optional, OneOf) for variable in region.entry.places()):
+        return nullcontext()  # nothing may be None, or be an object whose attribute may be
+    return narrowed(implied(), region.entry, lasts=True)

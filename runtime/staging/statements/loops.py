@@ -10,7 +10,14 @@ from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.backends.selected import STAGING
-from autograph.runtime.containers.iterables import StagedItems, StagedIterable, StagedRange, as_staged, to_be_staged
+from autograph.runtime.containers.iterables import (
+    UNROLLED_AT_MOST,
+    StagedItems,
+    StagedIterable,
+    StagedRange,
+    as_staged,
+    to_be_staged,
+)
 from autograph.runtime.containers.iterators import SequenceIterator
 from autograph.runtime.effects.raising import attempting
 from autograph.runtime.effects.staged_raises import ABSENCES, may_be_bound
@@ -24,20 +31,24 @@ from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOption
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
-from autograph.runtime.staging.statements.iteration import Iteration, refuse_resuming
+from autograph.runtime.staging.statements.iteration import Iteration
 from autograph.runtime.staging.statements.loop_carry import LoopTrace
 from autograph.runtime.staging.statements.loop_state import (
     CarryChanges,
     ForLoop,
+    NodesMade,
     Thunk,
     WhileLoop,
     cell_values,
     may_become_traced,
     peeling,
     traced_leaves,
+    where_true,
 )
 from autograph.runtime.staging.statements.progress import Progress, is_in_program, staged_progress
+from autograph.runtime.staging.statements.python_loops import PythonLoops
 from autograph.runtime.staging.statements.rolling import PythonOnly, Rolling, Trial, is_used_up, tells, why
+from autograph.runtime.tracing.births import NodesChosen
 from autograph.runtime.tracing.recording import effects_recorded
 
 
@@ -79,6 +90,7 @@ class Loops(InTrace):
         self._iteration = Iteration(backend, trace, call)
         self._checks, self._opaque, self._absences = checks, opaque, absences
         self._staged_if, self._truth = conditionals.staged_if, conditionals.truth
+        self._in_python = PythonLoops(backend, conditionals.staged_if, asked)
         self._asked, self._refuse_pending, self._loop_of, self._remaining = asked, refuse_pending, loop_of, remaining
 
     def loop_options(self, *args: Any, **options: Any) -> LoopOptions:
@@ -213,7 +225,7 @@ class Loops(InTrace):
         options = loop.options
         self._refuse_pending(iterable)
         if (entries := self._absences.entries(iterable)) is not None:
-            self._for_entries(entries, loop)
+            self._in_python.run_entries(entries, loop)
             return
         if self.journal.is_rolling and is_used_up(iterable):
             raise NotRollable("it uses up an iterator")
@@ -250,7 +262,9 @@ class Loops(InTrace):
             if self.generators.take_loop(made, loop, python_only):
                 return
         with self.journal.copying(copies):
-            self._python_for(self._iteration.items(iterable, made, options), loop, reason)
+            self._in_python.run(
+                self._iteration.items(iterable, made, options), loop, reason, self.journal.copies.peeled
+            )
 
     def _as_one_loop(
         self, iterable: Any, loop: ForLoop, copies: Copies, python_only: str | None
@@ -286,56 +300,6 @@ class Loops(InTrace):
             return as_staged(to_be_staged(iterable), self.backend, force=True)
         return staged
 
-    def _for_entries(self, entries: Sequence[tuple[Any, Any]], loop: ForLoop) -> None:
-        """A loop over a dict of which some keys may be absent: the body runs for those that are there."""
-        for present, item in entries[: loop.options.bound]:
-            go_on = present
-            if loop.test is not None:
-                test = self._asked(loop.test())
-                if present is True:
-                    go_on = test
-                elif self.backend.is_traced(test):
-                    go_on = test & present
-                elif not test:
-                    go_on = False
-            if self.backend.is_traced(go_on):
-                self._run_if(go_on, loop, item)
-            elif go_on:
-                loop.body(item)
-
-    def _run_if(self, go_on: Any, loop: ForLoop, item: Any) -> None:
-        """Run the body on this item under a traced condition."""
-        variables = loop.variables()
-        body = functools.partial(_run, loop.body, item)
-        self._staged_if(go_on, body, None, variables, Snapshot(loop.functions, variables))
-
-    def _python_for(self, items: Iterator[Any], loop: ForLoop, reason: str | None) -> None:
-        watch = Watch(self.backend, traced_leaves, loop.functions, self.journal.copies.peeled)
-        for item in items:
-            watch.step()
-            if loop.report is not None:
-                loop.report(watch.count - 1)
-            loop.body(item)
-            if loop.test is None:
-                continue
-            go_on = self._asked(loop.test())
-            if self.backend.is_traced(go_on):
-                self._guarded_for(items, loop, watch)
-                break
-            if not go_on:
-                break
-        if loop.options.unroll is not True:
-            watch.warn(reason)
-
-    def _guarded_for(self, items: Iterator[Any], loop: ForLoop, watch: Watch) -> None:
-        """The rest of a loop over Python objects once its end is traced: each further body under the test."""
-        assert loop.test is not None
-        if loop.is_resumed:
-            raise refuse_resuming()
-        for item in items:
-            watch.step()
-            self._run_if(loop.test(), loop, item)
-
     # Staged.
 
     def _while_loop(
@@ -356,10 +320,14 @@ class Loops(InTrace):
         if test_writes:
             variables.append(goes_on)
 
+        def truth_of_test() -> Any:
+            return self._truth(self._opaque.block(loop.test)())
+
         def iteration(_: Any) -> None:
-            self._opaque.block(loop.body)()
+            with where_true(self.journal.block, None if test_writes else lambda: self.facts.of(truth_of_test())[0]):
+                self._opaque.block(loop.body)()
             if test_writes:
-                goes_on.set(self._truth(self._opaque.block(loop.test)()))
+                goes_on.set(truth_of_test())
 
         items = loop.items(done)
         return LoopTrace(
@@ -367,7 +335,7 @@ class Loops(InTrace):
             self._checks,
             variables,
             loop.functions,
-            goes_on.get if test_writes else lambda: self._truth(self._opaque.block(loop.test)()),
+            goes_on.get if test_writes else truth_of_test,
             iteration,
             items,
             surely_runs=surely_runs and (items.length is None or isinstance(items.length, int)),
@@ -433,8 +401,12 @@ class Loops(InTrace):
             return
         may_peel = staged.is_peelable and loop.may_peel
         trace = self.for_loop(staged, loop)
+        trace.may_unroll = isinstance(staged.length, int) and staged.length <= UNROLLED_AT_MOST
         try:
             trace.settle(may_peel)
+        except NodesMade:
+            self._in_python.run(staged.one_by_one(staged.length), loop, None, self.journal.copies.peeled)
+            return
         except (CarryChanges, *ABSENCES) as error:
             if not may_peel or not may_be_bound(error, loop.names):
                 raise
@@ -527,6 +499,9 @@ class Loops(InTrace):
                 is_static = trace.test_is_static()
             except GrowthUnknown:  # it may be static: then Python can run the loop
                 is_static = True
+            except NodesChosen as found:
+                undo()
+                return Trial(False, why(found.refusal()))
             except Exception as error:
                 undo()  # what Python can run and staging cannot; if it is an error, Python will raise it
                 if isinstance(error, OutOfRoom):
@@ -545,10 +520,6 @@ class Loops(InTrace):
             return Trial(False, str(refusal))
         except Exception as error:
             return Trial(False, why(error), may_settle=isinstance(error, CarryChanges))
-
-
-def _run(body: Callable[[Any], Any], item: Any) -> None:
-    body(item)
 
 
 def _nothing(_: Any) -> None:

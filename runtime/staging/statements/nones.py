@@ -139,20 +139,26 @@ class Nones(InTrace):
 
 
 @contextmanager
-def narrowed(facts: Facts, snapshot: Snapshot | EmptySnapshot) -> Iterator[None]:
+def narrowed(facts: Facts, snapshot: Snapshot | EmptySnapshot, lasts: bool = False) -> Iterator[None]:
     """Trace a branch in which these facts hold: the variables it reaches are values, or None, that were either.
 
-    Whoever has the snapshot puts them back.
+    Whoever has the snapshot puts them back. ``lasts``: what the branch has left in them is looked at after it.
     """
     if not facts:
         yield
         return
     with knowing(facts):
-        for variable in snapshot.places():
-            value = variable.get()
-            if isinstance(value, Optional):
-                if is_known(present_in(value), True):
-                    variable.set(held_in(value))
-                elif is_known(present_in(value), False):
-                    variable.set(None)
+        _narrow(snapshot)
         yield
+        if lasts:
+            _narrow(snapshot)
+
+
+def _narrow(snapshot: Snapshot | EmptySnapshot) -> None:
+    for variable in snapshot.places():
+        value = variable.get()
+        if isinstance(value, Optional):
+            if is_known(present_in(value), True):
+                variable.set(held_in(value))
+            elif is_known(present_in(value), False):
+                variable.set(None)
