@@ -17,6 +17,7 @@ LONG: dict[str, str] = {
     "backends/xla/jax_compat.py": "one file holds all that a release of JAX may break",
     "runtime/data/dataset.py": "one class, each of whose methods comes with its arguments and an example",
     "runtime/data/pipeline.py": "the steps of datasets, a few lines each, and questions to all of them, which name each",
+    "runtime/staging/operators.py": "the operators that converted code names, a line each, and the parts that they are methods of",
     "runtime/staging/builtins/python_builtins.py": "the overloads of Python's builtins, a few lines each",
     "tests/generator_programs.py": "programs to run, one after the other",
     "tests/handled_programs.py": "programs to run, one after the other",

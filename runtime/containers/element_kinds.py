@@ -20,17 +20,15 @@ import numpy as np
 from autograph.backends.base import MISSING, LeafType
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.extents import Bound, Extent, exactly
+from autograph.runtime.containers.shown_kinds import shown_kind
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import anonymous, describe, unflatten, with_leaves
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import (
-    ABSENT,
     LEAF,
     NOTHING,
     Array,
-    Constants,
     Layout,
-    Maybe,
     Object,
     Row,
     Static,
@@ -38,7 +36,7 @@ from autograph.runtime.layouts.kinds import (
     leaves_of,
 )
 from autograph.runtime.layouts.objects import is_frozen_kind, is_plain_object
-from autograph.runtime.layouts.one_of import listed, renumbered
+from autograph.runtime.layouts.one_of import renumbered
 from autograph.runtime.layouts.paths import Path
 from autograph.runtime.layouts.sides import Given, Joined, Renumbered, Side, Source
 from autograph.runtime.layouts.statement_variables import has_contents
@@ -86,7 +84,7 @@ class Kind:
         return hash(self.layout)
 
     def __repr__(self) -> str:
-        return _shown(self.layout, iter(["array" if s is ARRAY else str(s) for s in self.statics]))
+        return shown_kind(self.layout, iter(["array" if s is ARRAY else str(s) for s in self.statics]))
 
     @property
     def is_watched(self) -> bool:
@@ -169,28 +167,6 @@ def _with_plain_tuples(layout: Layout) -> Layout:
     return layout.with_parts(parts)
 
 
-def is_text_kind(layout: Layout) -> bool:
-    """Whether values of this layout are texts of which only the run knows the characters."""
-    return (
-        isinstance(layout, Tree)
-        and isinstance(layout.kind, jax.tree_util.PyTreeDef)
-        and getattr(layout.kind.node_data()[0], "stands_for", None) is str
-    )
-
-
-def is_text_of_codes(layout: Layout) -> bool:
-    """Whether values of this layout are texts whose one part is their code point, or all of them."""
-    if not is_text_kind(layout):
-        return False
-    node, facts = layout.kind.node_data()  # type: ignore[attr-defined]
-    return bool(node.has_codes(facts))
-
-
-def holds_text_kind(layout: Layout) -> bool:
-    """Whether such a text is in values of this layout."""
-    return any(map(is_text_kind, _within(layout)))
-
-
 def _rooms(layout: Layout, around: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """For each leaf the room of the lists around it."""
     if isinstance(layout, Row):
@@ -214,38 +190,6 @@ def _with_statics(layout: Layout, statics: Sequence[Any]) -> Layout:
     return (
         layout.with_(parts=parts, statics=tuple(statics[1:])) if isinstance(layout, Row) else layout.with_parts(parts)
     )
-
-
-def _shown(layout: Layout, leaves: Iterator[str]) -> str:
-    if layout is LEAF:
-        return next(leaves)
-    if layout is ABSENT or layout is NOTHING:
-        return "None" if layout is ABSENT else ""
-    parts = [_shown(part, leaves) for part in layout.parts]
-    if isinstance(layout, Constants):
-        return listed(layout.candidates)
-    if isinstance(layout, Maybe):
-        return f"{parts[0]} or None" if parts[0] else "None"
-    if isinstance(layout, Row):
-        return f"[{parts[1]}, …]" if parts[1] else "[…]"
-    if isinstance(layout, Object):
-        return (
-            f"{layout.kind.__name__}({', '.join(f'{n}={part}' for n, part in zip(layout.names, parts, strict=True))})"
-        )
-    assert isinstance(layout, Tree)
-    if is_text_kind(layout):
-        return "a text"
-    texts = list(map(_Text, parts))
-    if layout.kind in (list, tuple):
-        return str(layout.kind(texts))
-    if layout.kind is dict:
-        return str(dict(zip(layout.keys, texts, strict=True)))
-    return str(jax.tree_util.tree_unflatten(layout.kind, texts))
-
-
-class _Text(str):
-    __slots__ = ()
-    __repr__ = str.__str__
 
 
 def _within(layout: Layout) -> Iterator[Layout]:

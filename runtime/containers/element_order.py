@@ -9,18 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.containers.element_kinds import (
-    DifferentKinds,
-    Kind,
-    flatten_element,
-    holds_text_kind,
-    is_array_leaf,
-    is_text_kind,
-    is_text_of_codes,
-)
+from autograph.runtime.containers.element_kinds import DifferentKinds, Kind, flatten_element, is_array_leaf
 from autograph.runtime.containers.padded import Padded, types_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import ABSENT, Constants, Layout, Maybe, Object, Row, Tree
+from autograph.runtime.layouts.text_kinds import holds_text_kind, is_text_kind, is_text_of_codes
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 

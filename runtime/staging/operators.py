@@ -188,7 +188,8 @@ class Operators(InTrace):
     @lazy
     def loops(self) -> Loops:
         return Loops(
-            *(self.backend, self.trace),
+            self.backend,
+            self.trace,
             self,
             conditionals=self.conditionals,
             opaque=self.opaque,
@@ -294,7 +295,8 @@ class Operators(InTrace):
     @lazy
     def lookups(self) -> Lookups:
         return Lookups(
-            *(self.backend, self.trace),
+            self.backend,
+            self.trace,
             self,
             call=self.call,
             refuse_pending=self.refuse_pending,
@@ -338,7 +340,8 @@ class Operators(InTrace):
     @lazy
     def absences(self) -> Absences:
         return Absences(
-            *(self.backend, self.trace),
+            self.backend,
+            self.trace,
             raising=self.raising,
             if_exp=self.if_exp,
             if_stmt=self.if_stmt,
@@ -360,7 +363,8 @@ class Operators(InTrace):
     @lazy
     def writes(self) -> ReportedWrites:
         return ReportedWrites(
-            *(self.backend, self.trace),
+            self.backend,
+            self.trace,
             convert=self._convert,
             call=self.call,
             checks=self,
@@ -380,7 +384,8 @@ class Operators(InTrace):
     @lazy
     def lists(self) -> Lists:
         return Lists(
-            *(self.backend, self.trace),
+            self.backend,
+            self.trace,
             self,
             call=self.call,
             with_converted_functions=self.with_converted_functions,
@@ -457,7 +462,8 @@ class Operators(InTrace):
     @lazy
     def builtins(self) -> Builtins:
         return Builtins(
-            *(self.backend, self.trace),
+            self.backend,
+            self.trace,
             self,
             call=self.call,
             with_converted_functions=self.with_converted_functions,

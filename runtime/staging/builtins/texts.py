@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
-from autograph.runtime.containers.element_kinds import is_text_kind
 from autograph.runtime.containers.element_order import refused_texts
 from autograph.runtime.containers.lengths import check, is_integer
 from autograph.runtime.containers.padded import Padded
@@ -24,6 +23,7 @@ from autograph.runtime.effects.characters import Characters, code_list, codes_of
 from autograph.runtime.effects.traced_texts import TracedText, character, is_text, repeated_text
 from autograph.runtime.layouts.kinds import Constants
 from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of
+from autograph.runtime.layouts.text_kinds import is_text_kind
 
 _BASES: Mapping[Any, tuple[int, str]] = types.MappingProxyType({bin: (2, "0b"), oct: (8, "0o"), hex: (16, "0x")})
 # The bases of the formats of integers, by which f-strings and `format` write them.

@@ -33,3 +33,12 @@ def unseen_birth(made: Any) -> StagingError:
         f"{user_location()}\n  A branch of this statement makes a {kind}, one of objects that lead to each other, by code that is not "
         f"converted: a copy, say, or a library. What it holds is not seen.\n  Call the class itself: {kind}(…)."
     )
+
+
+def unbound_error(name: str, is_free: bool) -> NameError:
+    """Python's error for a variable without a value; a cell, where it lives now, has other words for a local one."""
+    if is_free:
+        text = f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope"
+        return NameError(text, name=name)
+    text = f"cannot access local variable {name!r} where it is not associated with a value"
+    return UnboundLocalError(text, name=name)

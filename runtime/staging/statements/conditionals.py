@@ -43,7 +43,7 @@ from autograph.runtime.layouts.statement_variables import (
 )
 from autograph.runtime.staging.policy.arithmetic_code import is_plain_arithmetic
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
-from autograph.runtime.staging.statements.branch_refusals import unseen_birth, why_too_deep
+from autograph.runtime.staging.statements.branch_refusals import unbound_error, unseen_birth, why_too_deep
 from autograph.runtime.staging.statements.joined_parts import EndParts, JoinedParts
 from autograph.runtime.staging.statements.joins import RAISES, RESULT, BranchEnd, Join, Side, side_of
 from autograph.runtime.staging.statements.loop_nodes import Ending, PathsOfNodes
@@ -251,7 +251,7 @@ class Conditionals(InTrace):
                     f"{user_location()}\n  {name!r} may be undefined here: {mark[1]}\n"
                     f"  Give {name!r} a value before that statement."
                 )
-            self.raising.raise_unless(mark[0], _unbound_error(name, is_free))
+            self.raising.raise_unless(mark[0], unbound_error(name, is_free))
             if current().catches and self.backend.is_array(value):
                 # Other paths go on too, where a handler is: what is read here has a value, unlike what the mark is on.
                 return jnp.copy(value)
@@ -264,7 +264,7 @@ class Conditionals(InTrace):
                 f"{user_location()}\n  {name!r} may be undefined here: {reason}\n"
                 f"  Give {name!r} a value before that statement."
             )
-        return _unbound_error(name, is_free)
+        return unbound_error(name, is_free)
 
     def staged_if(
         self,
@@ -536,15 +536,6 @@ class Conditionals(InTrace):
             place.set(self.marks.marked(place, value, tag, reason))
         if joined.is_lost:
             self.marks.lose(place, reason, keep=is_kept)
-
-
-def _unbound_error(name: str, is_free: bool) -> NameError:
-    """Python's error for a variable without a value; a cell, where it lives now, has other words for a local one."""
-    if is_free:
-        text = f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope"
-        return NameError(text, name=name)
-    text = f"cannot access local variable {name!r} where it is not associated with a value"
-    return UnboundLocalError(text, name=name)
 
 
 def _shown(*data: Any) -> str:
