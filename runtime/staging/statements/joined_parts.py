@@ -35,7 +35,8 @@ class EndParts:
             self.ids[path] = id(part)
             self.marks[path] = identities.marks_of(id(part)) or frozenset([id(part)])
             self.chosen[path] = self.marks[path] != {id(part)}
-            self.apart[path] = identities.apart_from(id(part))
+            # Writes to objects that lead to each other are found by which may be one: what the block knows of them stays in it.
+            self.apart[path] = frozenset() if is_plain_object(part) else identities.apart_from(id(part))
 
 
 def made_anew(part: Any, journal: Journal) -> Any:
