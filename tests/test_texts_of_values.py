@@ -100,7 +100,7 @@ def test_a_text_that_is_read_is_refused(use):
     "use",
     [
         lambda n: hash(n),
-        lambda n: "ab".center(n),
+        lambda n: "ab".encode(n),
         lambda n: n.bit_length(),
         lambda n: bytes([n]),
         lambda n: n.item(),

@@ -148,34 +148,38 @@ class Characters(TextOfLists):
 
     # Python's methods.
 
-    def count(self, text: Any) -> Any:
-        return jnp.sum(self._apart(text))
+    def count(self, text: Any, *bounds: Any) -> Any:
+        return jnp.sum(self._apart(text, *bounds))
 
-    def find(self, text: Any) -> Any:
-        found = self._matches(text)
+    def find(self, text: Any, *bounds: Any) -> Any:
+        found = self._matches(text, *bounds)
         return jnp.where(jnp.any(found), jnp.argmax(found), -1)
 
-    def rfind(self, text: Any) -> Any:
-        found = self._matches(text)
+    def rfind(self, text: Any, *bounds: Any) -> Any:
+        found = self._matches(text, *bounds)
         return jnp.where(jnp.any(found), found.shape[0] - 1 - jnp.argmax(found[::-1]), -1)
 
-    def index(self, text: Any) -> Any:
-        return self._surely(self.find(text))
+    def index(self, text: Any, *bounds: Any) -> Any:
+        return self._surely(self.find(text, *bounds))
 
-    def rindex(self, text: Any) -> Any:
-        return self._surely(self.rfind(text))
+    def rindex(self, text: Any, *bounds: Any) -> Any:
+        return self._surely(self.rfind(text, *bounds))
 
     @staticmethod
     def _surely(place: Any) -> Any:
         check(place >= 0, ValueError("substring not found"), is_needed=False)
         return place
 
-    def startswith(self, text: Any) -> Any:
+    def startswith(self, text: Any, *bounds: Any) -> Any:
+        if bounds:
+            return self[slice(*bounds) if len(bounds) > 1 else slice(bounds[0], None)].startswith(text)
         if isinstance(text, tuple):
             return functools.reduce(operator.or_, map(self.startswith, text), False)
         return self._matches(text)[0]
 
-    def endswith(self, text: Any) -> Any:
+    def endswith(self, text: Any, *bounds: Any) -> Any:
+        if bounds:
+            return self[slice(*bounds) if len(bounds) > 1 else slice(bounds[0], None)].endswith(text)
         if isinstance(text, tuple):
             return functools.reduce(operator.or_, map(self.endswith, text), False)
         found, start = self._matches(text), self.size() - _read_surely(text).size()
@@ -194,9 +198,10 @@ class Characters(TextOfLists):
         (put, more), width = new.arrays(), old.size()
         if isinstance(width, int) and not width:
             raise self._refused("`replace` of an empty text")
+        check(width > 0, ValueError("`replace` of an empty text is not supported for a string of traced values"))
         begins = self._apart(old)[: codes.shape[0]]
         if not (isinstance(count, int) and count < 0):
-            begins = begins & (jnp.cumsum(begins) <= count)
+            begins = begins & ((jnp.cumsum(begins) <= count) | (count < 0))
         place = jnp.arange(codes.shape[0])
         last = jnp.maximum.accumulate(jnp.where(begins, place, -codes.shape[0] - 1))
         is_inside = place - last < width
@@ -246,9 +251,12 @@ class Characters(TextOfLists):
         last = self[begin:] if after is self else self[jnp.where(is_there, begin, self.size()) :]
         return first, _read_surely(separator)[: jnp.where(is_there, width, 0)], last
 
-    def split(self, separator: Any = None) -> Any:
+    def split(self, separator: Any = None, maxsplit: Any = -1) -> Any:
         codes, length = self.arrays()
         size = codes.shape[0] + 1
+        has_limit = not (isinstance(maxsplit, int) and maxsplit < 0)
+        if separator is None and has_limit:
+            raise self._refused("`split` with a limit and without a separator")
         if separator is None:
             kept = jnp.pad(self._kept(None), 1)
             starts = jnp.nonzero(kept[1:] & ~kept[:-1], size=size, fill_value=0)[0]
@@ -258,6 +266,8 @@ class Characters(TextOfLists):
             width = _read_surely(separator).size()
             check(width > 0, ValueError("empty separator"), is_needed=False)
             begins = self._apart(separator)
+            if has_limit:
+                begins = begins & ((jnp.cumsum(begins) <= maxsplit) | (maxsplit < 0))
             ends = jnp.nonzero(begins, size=size, fill_value=length)[0]
             starts = jnp.concatenate([jnp.zeros(1, ends.dtype), ends[:-1] + width])
             count = jnp.sum(begins) + 1
@@ -306,10 +316,10 @@ class Characters(TextOfLists):
         return self._are_all(str.isspace)
 
     def isupper(self) -> Any:
-        return self._are_cased(str.isupper, str.islower)
+        return self._are_cased(str.isupper)
 
     def islower(self) -> Any:
-        return self._are_cased(str.islower, str.isupper)
+        return self._are_cased(str.islower)
 
     def zfill(self, width: Any) -> Any:
         first = jnp.any(jnp.stack([self.startswith(sign) for sign in "+-"])).astype(int)
@@ -355,17 +365,19 @@ class Characters(TextOfLists):
         held = self.codes.as_padded()
         return (jnp.zeros(1, int), 0) if held is None or not held.capacity else (held.buffers[0], held.length)
 
-    def _matches(self, text: Any) -> Any:
-        """At each place, one more than there are characters at most, whether this text begins there."""
+    def _matches(self, text: Any, start: Any = None, stop: Any = None) -> Any:
+        """At each place, one more than there are characters at most, whether this text begins there, and ends before ``stop``."""
         codes, length = self.arrays()
         wanted, count = _read_surely(text).arrays()
         place, within = jnp.arange(codes.shape[0] + 1), jnp.arange(wanted.shape[0])
         there = codes[jnp.minimum(place[:, None] + within, codes.shape[0] - 1)]
-        return jnp.all((there == wanted) | (within >= count), 1) & (place + count <= length)
+        first = 0 if start is None else jnp.maximum(start + jnp.where(jnp.asarray(start) < 0, length, 0), 0)
+        end = length if stop is None else jnp.minimum(stop + jnp.where(jnp.asarray(stop) < 0, length, 0), length)
+        return jnp.all((there == wanted) | (within >= count), 1) & (place >= first) & (place + count <= end)
 
-    def _apart(self, text: Any) -> Any:
+    def _apart(self, text: Any, *bounds: Any) -> Any:
         """At each place whether this text begins there, and none that begins earlier goes on there."""
-        found, width = self._matches(text), _read_surely(text).size()
+        found, width = self._matches(text, *bounds), _read_surely(text).size()
         if isinstance(width, int) and width <= 1:
             return found
 
@@ -397,10 +409,10 @@ class Characters(TextOfLists):
         codes, length = self.arrays()
         return jnp.all(self._asked(question) | (jnp.arange(codes.shape[0]) >= length)) & (length > 0)
 
-    def _are_cased(self, wanted: Callable[[str], bool], other: Callable[[str], bool]) -> Any:
+    def _are_cased(self, wanted: Callable[[str], bool]) -> Any:
         codes, length = self.arrays()
-        counts = jnp.arange(codes.shape[0]) < length
-        return jnp.any(self._asked(wanted) & counts) & ~jnp.any(self._asked(other) & counts)
+        is_wanted, is_there = self._asked(wanted), jnp.arange(codes.shape[0]) < length
+        return jnp.any(is_wanted & is_there) & ~jnp.any(self._asked(_has_case) & ~is_wanted & is_there)
 
 
 def _list_of_texts(codes: Any, lengths: Any, count: Any) -> TracedList:

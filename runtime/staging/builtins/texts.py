@@ -20,7 +20,7 @@ from autograph.runtime.containers.lengths import check, is_integer
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
 from autograph.runtime.effects.characters import Characters, code_list, codes_of_length, joined, joined_list
-from autograph.runtime.effects.traced_texts import TracedText, character, is_text, repeated_text
+from autograph.runtime.effects.traced_texts import TracedText, character, is_text, is_traced_text, repeated_text
 from autograph.runtime.layouts.kinds import Constants
 from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of
 from autograph.runtime.layouts.text_kinds import is_text_kind
@@ -79,6 +79,18 @@ class Texts:
             return chr(code)
         check((code >= 0) & (code <= 0x10FFFF), ValueError("chr() arg not in range(0x110000)"), is_needed=False)
         return TracedText(character, (code,))
+
+    def method(self, called: Callable[..., Any]) -> Callable[..., Any]:
+        """A method of a string that Python has, which may be given texts and numbers that only the run knows."""
+        owner: Any = called.__self__  # type: ignore[attr-defined]
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = (*args, *kwargs.values())
+            if not any(is_traced_text(each) or self.backend.is_traced(each) for each in given):
+                return called(*args, **kwargs)
+            return getattr(self.read(owner), called.__name__)(*args, **kwargs)
+
+        return call
 
     def _ord(self, text: Any) -> Any:
         if not isinstance(text, TracedText):

@@ -250,6 +250,8 @@ class Calls(InTrace):
             return functools.partial(self._operators.lookups.get_of_dict, called.__self__)
         if called.__name__ == "join" and type(called.__self__) is str and not self.backend.is_eager():
             return functools.partial(self._operators.builtins.joined, called)
+        if type(called.__self__) is str and not self.backend.is_eager():
+            return self._operators.texts.method(called)
         if called.__name__ in ("insert", "pop") and type(called.__self__) is list:
             return self._operators.writes.at_any_index(called)
         return called

@@ -16,6 +16,7 @@ from autograph.runtime.staging.builtins.library_functions import LibraryFunction
 from autograph.runtime.staging.builtins.lists import Lists
 from autograph.runtime.staging.builtins.logs import Logs
 from autograph.runtime.staging.builtins.python_builtins import Builtins
+from autograph.runtime.staging.builtins.texts import Texts
 from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.staging.calls.recursion import Recursion
@@ -88,6 +89,9 @@ class OtherOperators(Protocol):
 
     @property
     def builtins(self) -> Builtins: ...
+
+    @property
+    def texts(self) -> Texts: ...
 
     @property
     def loops(self) -> Loops: ...
