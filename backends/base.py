@@ -99,8 +99,11 @@ class LoopSpec:
     stride: Any = None
 
 
-class NotRollable(Exception):
-    """A loop that runs in Python cannot be made one staged loop with the same results; the text says why."""
+class NotRollable(BaseException):
+    """A loop that runs in Python cannot be made one staged loop with the same results; the text says why.
+
+    A `BaseException`, as no ``except Exception`` of the program is for it.
+    """
 
 
 @dataclass(frozen=True)

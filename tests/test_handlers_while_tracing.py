@@ -107,3 +107,23 @@ def test_what_a_handler_sees_is_looked_for_where_it_can_be(monkeypatch):
         return len(looked_at)
 
     assert count_for(16) < 2.5 * count_for(8)
+
+
+def test_a_handler_in_a_loop_on_trial_sees_the_exceptions_of_the_program_only():
+    def tallied(n, w):
+        total = 0
+        if n > 0:
+            k = 0
+            while (k := k + 1) < 3:
+                counts = {0: w[1], 1: 4, 3: k}
+                missed = 2
+                for i, _ in enumerate(w):
+                    try:
+                        counts[i] += 1
+                    except KeyError:
+                        missed += 1
+                total += missed
+        return total
+
+    for n in (2, 0):
+        assert int(ag.function(tallied)(jnp.asarray(n), jnp.array([1, -3, -3]))) == tallied(n, [1, -3, -3])

@@ -43,6 +43,10 @@ _TEXTS: tuple[Step, ...] = (
     "t# = f\"{t#}{'x' if ? else 'y'}\"", ("if t# and t#[-1] == 'c':", "@ -= 1"), "t# = 'ab' if ? else t#",
     ("if t# in ('a', 'ab', 'da'):", "@ += 3"), ("for e# in t#:", "@ += 1 if e# == 'a' else 2"), "t# = ''.join([t#, 'a'])",
     ("if t# < u#:", "@ += 1"), ("if not t#:", "t# = 'ba'"), "m#['n'] += 'a'", ("if m#['n'].endswith('aa'):", "m#['n'] = ''"),
+    "t# += chr(97 + $ % 3)", "t# += str(@ % 12)", "@ += sum(int(e) for e in str(abs(@) % 997))", "t# = ''.join(sorted(t#))",
+    ("if str(@) == str(@)[::-1]:", "@ += 1"), "@ += len(t#.split('a'))", "@ += t#.find('b', $ % 2)", "u# = t#.strip('a')",
+    "@ += ord(t#[-1]) % 5 if t# else ^", "@ += len(set(t#))", "@ += bin(abs(@) % 64).count('1')", "u# = t#.partition('b')[2]",
+    "@ += 'abc'.find(t#[:1])", "u# = '-'.join([t#[:1], u#[:2]])", "@ += int(u#.zfill(2) == 'ab')",
     "@ += len(m#['n'])", "u# = t# + u#[:1]", "m#['n'] = t#", "t# = t#[::-1]", "@ += {'a': 1, 'ab': 2}.get(t#, ^)",
 )  # fmt: skip
 

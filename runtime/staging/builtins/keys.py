@@ -17,6 +17,7 @@ from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list
 from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.layouts.statement_variables import stands_for_text
 from autograph.runtime.tracing.births import Births, can_be_element
 from autograph.runtime.tracing.locations import calling_line
 from autograph.runtime.tracing.recording import births
@@ -289,7 +290,9 @@ class Keys(InTrace):
             return True
         if isinstance(value, tuple | list | set | frozenset):
             return any(map(self._holds_traced, value))
-        return holds_tracer(value) or (isinstance(value, jax.Array) and self.backend.is_tracing())
+        if stands_for_text(value):
+            return holds_tracer(value)
+        return isinstance(value, jax.Array) and self.backend.is_tracing()
 
 
 def _is_of_traced(values: Any) -> bool:

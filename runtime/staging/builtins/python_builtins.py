@@ -441,7 +441,9 @@ class Builtins(InTrace):
     def joined(self, join: Callable[[Iterable[str]], str], iterable: Any) -> Any:
         """``separator.join(iterable)``."""
         items = self._list(iterable)
-        return self.raising.text_now(join, items) if holds_traced(items) or _holds_text(items) else join(items)
+        if not is_traced_list(items):
+            items = [item.resolve() if isinstance(item, TracedText) else item for item in items]
+        return self.raising.text_now(join, items) if holds_traced(items) else join(items)
 
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
         self.refuse_pending(iterable)
@@ -642,10 +644,6 @@ class Builtins(InTrace):
             made = remade(arg)
             return made is not None and bool(made.values)
         return isinstance(arg, DeferredText) or is_open_array(arg) or self.backend.is_traced(value_of(arg))
-
-
-def _holds_text(items: Iterable[Any]) -> bool:
-    return builtins.any(isinstance(item, TracedText) for item in items)
 
 
 def _may_be_python_float(value: Any) -> bool:

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograph.backends.base import MISSING, LeafType, LoopSpec, Output, Traced
+from autograph.backends.base import MISSING, LeafType, LoopSpec, NotRollable, Output, Traced
 from autograph.runtime.containers.element_kinds import NUMBERS, DifferentKinds
 from autograph.runtime.containers.iterables import StagedIterable, slice_type
 from autograph.runtime.containers.parts import Path, lists_in_arrays, unstack_lists
@@ -236,7 +236,7 @@ class LoopTrace:
         try:
             self.carry.begin()
             traced = self._traced_test()
-        except Exception:  # it needs its values as they are, or is an error that Python will raise
+        except (Exception, NotRollable):  # it needs its values as they are, or is an error that Python will raise
             return False
         starts = [
             start

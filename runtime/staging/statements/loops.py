@@ -502,6 +502,9 @@ class Loops(InTrace):
             except NodesChosen as found:
                 undo()
                 return Trial(False, why(found.refusal()))
+            except NotRollable as refusal:
+                undo()
+                return Trial(False, str(refusal) if python_only is None else tells(python_only))
             except Exception as error:
                 undo()  # what Python can run and staging cannot; if it is an error, Python will raise it
                 if isinstance(error, OutOfRoom):
