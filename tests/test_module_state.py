@@ -77,6 +77,8 @@ INTERPRETER = {
 }
 # Functions that keep what they have returned, which depends on their arguments alone: on code, classes and files.
 CACHES = {
+    "autograph.runtime.effects.characters:_runs",
+    "autograph.runtime.effects.characters:_step_to",
     "autograph._api:_xla_operators",
     "autograph.backends.xla.jax_compat:_ref_classes",
     "autograph.backends.xla.jax_compat:running_trace",

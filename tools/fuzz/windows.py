@@ -28,7 +28,7 @@ def gather(params: Any, operand: Any, indices: Any) -> Any:
         numbers.start_indices_batching_dims,
     )
     if all(map(np.less_equal, sizes, whole.shape)) and whole.size:
-        found = whole[_windows(starts, sizes, whole.shape)].reshape(*batch, *shape)
+        found = whole[_windows(starts, sizes, whole.shape)].reshape((*batch, *shape))
     else:
         found = np.zeros((*batch, *shape), whole.dtype)
     if params["mode"] == _Mode.FILL_OR_DROP:
@@ -59,7 +59,7 @@ def scatter(operation: np.ufunc | None) -> Callable[..., Any]:
             numbers.operand_batching_dims,
             numbers.scatter_indices_batching_dims,
         )
-        parts = parts.reshape(*starts.shape[:-1], *sizes)
+        parts = parts.reshape((*starts.shape[:-1], *sizes))
         if params["mode"] != _Mode.CLIP:
             inside = _are_inside(starts, sizes, whole.shape)
             starts, parts = starts[inside], parts[inside]
@@ -97,7 +97,7 @@ def _windows(starts: Any, sizes: Sequence[int], shape: Sequence[int]) -> tuple[A
     for axis, (size, whole) in enumerate(zip(sizes, shape, strict=True)):
         first = np.clip(starts[..., axis], 0, whole - size)
         inside = np.arange(size).reshape([-1 if each == axis else 1 for each in range(rank)])
-        found.append(first.reshape(*first.shape, *[1] * rank) + inside)
+        found.append(first.reshape((*first.shape, *[1] * rank)) + inside)
     return tuple(found)
 
 

@@ -29,7 +29,7 @@ _BASES: Mapping[Any, tuple[int, str]] = types.MappingProxyType({bin: (2, "0b"), 
 # The bases of the formats of integers, by which f-strings and `format` write them.
 _FORMATS: Mapping[str, int] = types.MappingProxyType({"": 10, "d": 10, "b": 2, "o": 8, "x": 16})
 _SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))
-_DIGITS = np.array([ord(digit) for digit in "0123456789abcdef"])
+_DIGITS = tuple(map(ord, "0123456789abcdef"))
 _CONSTANTS = (str, int, bool, type(None))
 
 
@@ -77,6 +77,10 @@ class Texts:
     def _chr(self, code: Any) -> Any:
         if not self.backend.is_traced(code):
             return chr(code)
+        if not is_integer(code):
+            raise TypeError(
+                f"'{'float' if jnp.issubdtype(code.dtype, jnp.floating) else code.dtype}' object cannot be interpreted as an integer"
+            )
         check((code >= 0) & (code <= 0x10FFFF), ValueError("chr() arg not in range(0x110000)"), is_needed=False)
         return TracedText(character, (code,))
 
