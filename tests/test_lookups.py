@@ -243,7 +243,7 @@ def test_items_that_cannot_be_one_array_are_refused_in_words(table):
 
 def test_what_needs_the_value_itself_says_where_and_what_to_do():
     def build(n):
-        return "x".rjust(n)
+        return b"x".rjust(n)
 
     with pytest.raises(ag.StagingError) as error:
         ag.function(build)(jnp.asarray(2))
