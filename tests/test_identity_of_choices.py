@@ -426,3 +426,18 @@ def test_a_list_that_no_iteration_replaces_is_the_chosen_one():
 
     for x in (1.0, -1.0):
         assert tuple(map(float, ag.function(program)(jnp.float32(x)))) == program(x)
+
+
+def test_a_dict_that_iterations_choose_of_itself_and_another_name_is_not_taken_for_a_third():
+    def f(n, m):
+        b = {"p": n - 1, "q": m + 7}
+        c = b
+        e = c
+        for i in ag.range(4):
+            c = b if n < i else c
+            if e is c:
+                e["q"] -= i
+        return c["q"], e["q"], b["q"]
+
+    with pytest.raises(ag.StagingError, match=r"identical(.|\n)*which one is known only at run time"):
+        ag.function(f)(jnp.int32(0), jnp.int32(5))

@@ -335,7 +335,8 @@ class Identities:
         known, another = self._known.get(id(one)), self._known.get(id(other))
         if one is other or known is None or another is None:
             if one is not other and may_change(one) and may_change(other):
-                self.asked.append((one, other, user_location()))
+                ones, others = (self._candidates(*each) for each in ((known, one), (another, other)))
+                self.asked += [(a, b, user_location()) for a in ones for b in others if a is not b]
             return one is other
         if _identity(known) == _identity(another):
             known.is_used = another.is_used = True
@@ -354,6 +355,12 @@ class Identities:
         ones, others = (self.those_of(mark for mark in each.when if isinstance(mark, int)) for each in (known, another))
         pairs = [(one, other) for one in ones.values() for other in others.values() if one is not other]
         self.asked += [(*pair, user_location()) for pair in pairs]
+
+    def _candidates(self, known: _Known | None, part: Any) -> list[Any]:
+        """What a container may be: itself, and those that a statement chose it of."""
+        if known is None:
+            return [part]
+        return [part, *self.those_of(mark for mark in known.when if isinstance(mark, int)).values()]
 
     def has_decided(self, part: Any) -> bool:
         """Whether a condition under which a container is another has decided what a write or a comparison does."""
