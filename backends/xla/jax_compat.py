@@ -118,8 +118,7 @@ def program_of(
 
 def with_equations(program: ClosedJaxpr, equations: Sequence[Any]) -> ClosedJaxpr:
     """The same program with other equations, of the same results."""
-    is_high = any(map(_is_high, equations))
-    return ClosedJaxpr(program.jaxpr.replace(eqns=list(equations), is_high=is_high), program.consts)
+    return ClosedJaxpr(program.jaxpr.replace(eqns=list(equations)), program.consts)
 
 
 def with_operands(program: ClosedJaxpr, invars: Sequence[Any]) -> ClosedJaxpr:

@@ -50,6 +50,11 @@ class Characters(TextOfLists):
     def __init__(self, codes: Any) -> None:
         super().__init__(_text, (codes,))
 
+    @classmethod
+    def of(cls, text: str) -> Characters:
+        """The characters of a string that is known."""
+        return cls(code_list(tuple(map(ord, text))))
+
     @property
     def codes(self) -> TracedList:
         found: TracedList = self.values[0]
@@ -107,9 +112,8 @@ class Characters(TextOfLists):
     def _joined(self, one: Any, other: Any) -> Any:
         if not is_text(other if one is self else one):
             return NotImplemented
-        parts = [part if isinstance(part, Characters) else _read(part) for part in (one, other)]
-        read = [part for part in parts if part is not None]
-        return joined(read) if len(read) == 2 else TracedText(joined_text, (one, other))
+        read = [LANGUAGE.operators.texts.characters_of(part) for part in (one, other)]
+        return TracedText(joined_text, (one, other)) if None in read else joined(read)
 
     def __mul__(self, count: Any) -> Any:
         return Characters(self.codes * count)
@@ -130,7 +134,7 @@ class Characters(TextOfLists):
         """``self == other``."""
         if self is other:
             return True
-        return LANGUAGE.operators.operate("==", self.codes, _read_surely(other).codes) if is_text(other) else False
+        return LANGUAGE.operators.operate("==", self.codes, _read(other).codes) if is_text(other) else False
 
     def differs(self, other: Any) -> Any:
         found = self.equals(other)
@@ -140,7 +144,7 @@ class Characters(TextOfLists):
         """``self < other`` and others by order: as the code points are."""
         if not is_text(other):
             return NotImplemented
-        return LANGUAGE.operators.operate(symbol, self.codes, _read_surely(other).codes)
+        return LANGUAGE.operators.operate(symbol, self.codes, _read(other).codes)
 
     def has(self, text: Any) -> Any:
         """``text in self``."""
@@ -171,29 +175,31 @@ class Characters(TextOfLists):
         return place
 
     def startswith(self, text: Any, *bounds: Any) -> Any:
-        if bounds:
-            return self[slice(*bounds) if len(bounds) > 1 else slice(bounds[0], None)].startswith(text)
-        if isinstance(text, tuple):
-            return functools.reduce(operator.or_, map(self.startswith, text), False)
-        return self._matches(text)[0]
+        return self._at_an_end(text, bounds, lambda part, one: part._matches(one)[0])
 
     def endswith(self, text: Any, *bounds: Any) -> Any:
-        if bounds:
-            return self[slice(*bounds) if len(bounds) > 1 else slice(bounds[0], None)].endswith(text)
-        if isinstance(text, tuple):
-            return functools.reduce(operator.or_, map(self.endswith, text), False)
-        found, start = self._matches(text), self.size() - _read_surely(text).size()
-        return jnp.where(start >= 0, found[jnp.clip(start, 0)], False)
+        def ends(part: Characters, one: Any) -> Any:
+            found, start = part._matches(one), part.size() - _read(one).size()
+            return jnp.where(start >= 0, found[jnp.clip(start, 0)], False)
+
+        return self._at_an_end(text, bounds, ends)
+
+    def _at_an_end(self, text: Any, bounds: tuple[Any, ...], is_there: Callable[[Characters, Any], Any]) -> Any:
+        """Whether a text, or one of a tuple of them, is there in what is between the bounds."""
+        start, stop = (*bounds, None, None)[:2]
+        part = self[start:stop] if bounds else self
+        texts = text if isinstance(text, tuple) else (text,)
+        return functools.reduce(operator.or_, (is_there(part, one) for one in texts), False)
 
     def removeprefix(self, text: Any) -> Any:
-        return self[jnp.where(self.startswith(text), _read_surely(text).size(), 0) :]
+        return self[jnp.where(self.startswith(text), _read(text).size(), 0) :]
 
     def removesuffix(self, text: Any) -> Any:
         size = self.size()
-        return self[: jnp.where(self.endswith(text), size - _read_surely(text).size(), size)]
+        return self[: jnp.where(self.endswith(text), size - _read(text).size(), size)]
 
     def replace(self, old: Any, new: Any, count: Any = -1) -> Any:
-        old, new = _read_surely(old), _read_surely(new)
+        old, new = _read(old), _read(new)
         codes, length = self.arrays()
         (put, more), width = new.arrays(), old.size()
         if isinstance(width, int) and not width:
@@ -231,25 +237,22 @@ class Characters(TextOfLists):
         if characters is None:
             taken = self._asked(str.isspace)
         else:
-            wanted, count = _read_surely(characters).arrays()
+            wanted, count = _read(characters).arrays()
             taken = jnp.any((codes[:, None] == wanted) & (jnp.arange(wanted.shape[0]) < count), 1)
         return ~taken & (jnp.arange(codes.shape[0]) < length)
 
     def partition(self, separator: Any) -> Any:
-        return self._parts(self.find(separator), separator, (self, Characters(code_list(()))))
+        return self._parts(self.find(separator), separator, self.size())
 
     def rpartition(self, separator: Any) -> Any:
-        return self._parts(self.rfind(separator), separator, (Characters(code_list(())), self))
+        return self._parts(self.rfind(separator), separator, 0)
 
-    def _parts(self, place: Any, separator: Any, otherwise: tuple[Any, Any]) -> Any:
-        """What is before and after a place where the separator begins; or else that, if it is nowhere."""
-        width, is_there = _read_surely(separator).size(), place >= 0
-        ends = [jnp.where(is_there, place, each.size()) for each in otherwise]
-        begin = jnp.where(is_there, place + width, 0)
-        before, after = otherwise
-        first = self[: ends[0]] if before is self else self[: jnp.where(is_there, place, 0)]
-        last = self[begin:] if after is self else self[jnp.where(is_there, begin, self.size()) :]
-        return first, _read_surely(separator)[: jnp.where(is_there, width, 0)], last
+    def _parts(self, place: Any, separator: Any, otherwise: Any) -> Any:
+        """What is before and after the separator, which begins at a place; or, if it is nowhere, before and after another place."""
+        separator, is_there = _read(separator), place >= 0
+        begin = jnp.where(is_there, place, otherwise)
+        width = jnp.where(is_there, separator.size(), 0)
+        return self[:begin], separator[:width], self[begin + width :]
 
     def split(self, separator: Any = None, maxsplit: Any = -1) -> Any:
         codes, length = self.arrays()
@@ -263,7 +266,7 @@ class Characters(TextOfLists):
             ends = jnp.nonzero(kept[:-1] & ~kept[1:], size=size, fill_value=0)[0]
             count = jnp.sum(kept[1:] & ~kept[:-1])
         else:
-            width = _read_surely(separator).size()
+            width = _read(separator).size()
             check(width > 0, ValueError("empty separator"), is_needed=False)
             begins = self._apart(separator)
             if has_limit:
@@ -338,7 +341,7 @@ class Characters(TextOfLists):
 
     def _filling(self, fill: Any, width: Any) -> Characters:
         """As many of this character as the text is shorter than the width."""
-        fill = _read_surely(fill)
+        fill = _read(fill)
         if fill.size() != 1:
             raise TypeError("The fill character must be exactly one character long")
         missing = jnp.maximum(width - self.size(), 0)
@@ -368,7 +371,7 @@ class Characters(TextOfLists):
     def _matches(self, text: Any, start: Any = None, stop: Any = None) -> Any:
         """At each place, one more than there are characters at most, whether this text begins there, and ends before ``stop``."""
         codes, length = self.arrays()
-        wanted, count = _read_surely(text).arrays()
+        wanted, count = _read(text).arrays()
         place, within = jnp.arange(codes.shape[0] + 1), jnp.arange(wanted.shape[0])
         there = codes[jnp.minimum(place[:, None] + within, codes.shape[0] - 1)]
         first = 0 if start is None else jnp.maximum(start + jnp.where(jnp.asarray(start) < 0, length, 0), 0)
@@ -377,7 +380,7 @@ class Characters(TextOfLists):
 
     def _apart(self, text: Any, *bounds: Any) -> Any:
         """At each place whether this text begins there, and none that begins earlier goes on there."""
-        found, width = self._matches(text, *bounds), _read_surely(text).size()
+        found, width = self._matches(text, *bounds), _read(text).size()
         if isinstance(width, int) and width <= 1:
             return found
 
@@ -500,17 +503,6 @@ def _check_single(condition: Any) -> None:
         )
 
 
-def _read(text: Any) -> Characters | None:
-    found: Characters | None = LANGUAGE.operators.texts.characters_of(text)
+def _read(text: Any) -> Characters:
+    found: Characters = LANGUAGE.operators.texts.read(text)
     return found
-
-
-def _read_surely(text: Any) -> Characters:
-    if isinstance(text, TracedText):
-        found: Characters = text.characters()
-        return found
-    if not is_text(text):
-        raise TypeError(f"must be str, not {type(text).__name__}")
-    read = _read(text)
-    assert read is not None
-    return read

@@ -335,8 +335,7 @@ class Identities:
         known, another = self._known.get(id(one)), self._known.get(id(other))
         if one is other or known is None or another is None:
             if one is not other and may_change(one) and may_change(other):
-                ones, others = (self._candidates(*each) for each in ((known, one), (another, other)))
-                self.asked += [(a, b, user_location()) for a in ones for b in others if a is not b]
+                self._note_asked([one, *self._may_be(known)], [other, *self._may_be(another)])
             return one is other
         if _identity(known) == _identity(another):
             known.is_used = another.is_used = True
@@ -345,22 +344,18 @@ class Identities:
             condition: Condition = False
         else:
             condition = evaluated(_are_one(known.when, another.when))
-            self._note_asked(known, another)
+            self._note_asked(self._may_be(known), self._may_be(another))
         for each in (known, another):
             each.is_used = each.is_used or condition is not False
         return condition
 
-    def _note_asked(self, known: _Known, another: _Known) -> None:
-        """Note that what one may be was taken not to be what the other may be."""
-        ones, others = (self.those_of(mark for mark in each.when if isinstance(mark, int)) for each in (known, another))
-        pairs = [(one, other) for one in ones.values() for other in others.values() if one is not other]
-        self.asked += [(*pair, user_location()) for pair in pairs]
+    def _note_asked(self, ones: Iterable[Any], others: Sequence[Any]) -> None:
+        """Note that none of these was taken to be one of the others."""
+        self.asked += [(one, other, user_location()) for one in ones for other in others if one is not other]
 
-    def _candidates(self, known: _Known | None, part: Any) -> list[Any]:
-        """What a container may be: itself, and those that a statement chose it of."""
-        if known is None:
-            return [part]
-        return [part, *self.those_of(mark for mark in known.when if isinstance(mark, int)).values()]
+    def _may_be(self, known: _Known | None) -> list[Any]:
+        """Those that take part and that a container may be; none of one that does not take part itself."""
+        return [] if known is None else [*self.those_of(mark for mark in known.when if isinstance(mark, int)).values()]
 
     def has_decided(self, part: Any) -> bool:
         """Whether a condition under which a container is another has decided what a write or a comparison does."""

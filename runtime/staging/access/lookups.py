@@ -146,7 +146,7 @@ class Lookups(InTrace):
         elif (method := user_method(type(target), "__getitem__")) is not None:
             return self.call(method)(target, _plain(key))
         if kind is Span and is_text(target):
-            return self.checks.texts.characters_of(target)[_plain(key)]
+            return self.checks.texts.read(target)[_plain(key)]
         if kind is Span and type(target) in (list, tuple):
             return (TracedList if type(target) is list else TracedTuple)(target, self.checks)[_plain(key)]
         if has_span(key):

@@ -158,7 +158,7 @@ class Builtins(InTrace):
             return present
         traced = self.backend.is_traced
         if isinstance(container, TracedText) or (isinstance(item, TracedText) and isinstance(container, str)):
-            return self.checks.texts.contains(container, item)
+            return self.checks.texts.read(container).has(item)
         if isinstance(container, KeyedList) or is_array_list(container):
             return container.has(item)
         if is_open_array(container):

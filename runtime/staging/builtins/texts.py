@@ -59,11 +59,11 @@ class Texts:
 
         Raises:
           StagingError: they are not known before the program has run.
+          TypeError: this is no text.
         """
-        if isinstance(text, TracedText):
-            found: Characters | None = text.characters()
-        else:
-            found = self.characters_of(text)
+        if not is_text(text):
+            raise TypeError(f"must be str, not {type(text).__name__}")
+        found = text.characters() if isinstance(text, TracedText) else self.characters_of(text)
         assert found is not None
         return found
 
@@ -145,24 +145,12 @@ class Texts:
 
     def best_of(self, text: Any, best: Callable[[Any], Any]) -> Any:
         """The first or last of a text's characters by order: ``best`` of their code points."""
-        read = self.read(text)
-        return self._chr(best(read.codes.as_list()))
+        return self._chr(best(self.read(text).codes.as_list()))
 
     def ordered(self, text: Any, sort: Callable[[Any], Any]) -> Any:
         """The list of a text's characters in order: ``sort`` of their code points."""
-        read = self.read(text)
-        codes = sort(read.codes.as_list())
+        codes = sort(self.read(text).codes.as_list())
         return Characters(codes if isinstance(codes, TracedList) else code_list(tuple(codes))).items()
-
-    def items_of(self, text: Any) -> Any:
-        """What a loop over a text goes over: its characters."""
-        read = self.read(text)
-        return read.items()
-
-    def contains(self, text: Any, part: Any) -> Any:
-        """``part in text``."""
-        read = self.read(text)
-        return read.has(part)
 
     def number(self, text: Any) -> Any:
         """``int(text)``."""
@@ -304,9 +292,9 @@ def _characters(piece: _Piece) -> Characters:
     if isinstance(value, Characters):
         return value
     if type(value) is str:
-        return Characters(code_list(tuple(map(ord, value))))
+        return Characters.of(value)
     if isinstance(form, _Joined):
-        return joined_list(Characters(code_list(tuple(map(ord, form.separator)))), value.contents())
+        return joined_list(Characters.of(form.separator), value.contents())
     if is_one_of(value):
         return _of_table(tuple(map(str, candidates_of(value))), code_of(value))
     if form is character:

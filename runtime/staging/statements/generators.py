@@ -123,7 +123,7 @@ class Generators(InTrace):
         """What a loop over an object of the user's goes over: the iterator that its `__iter__` returns, or the sequence that this
         has made it of. Anything else as it is."""
         if is_traced_text(iterable) and not self.backend.is_eager():
-            return LANGUAGE.operators.texts.items_of(iterable)
+            return LANGUAGE.operators.texts.read(iterable).items()
         method = user_method(type(iterable), "__iter__")
         if method is None or self.backend.is_eager() or inspect.isgeneratorfunction(method):
             return iterable
