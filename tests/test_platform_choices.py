@@ -253,7 +253,7 @@ def test_errors_are_raised_whatever_a_program_is_lowered_for():
 
 def test_every_platform_that_programs_are_lowered_for_has_its_choices():
     assert set(PLATFORMS) == ALL
-    assert all(each.why_selects and each.why_keeps and each.why_chunk for each in PLATFORMS.values())
+    assert all(each.why_selects and each.why_keeps and each.why_holds and each.why_chunk for each in PLATFORMS.values())
     assert platforms.choices_on("abacus") is PLATFORMS["cpu"]
 
 
@@ -285,6 +285,7 @@ def test_the_document_has_the_table():
             "| conditional writes in a loop",
             lambda c: "in the branch" if c.writes_in_branches else "after the conditional",
         ),
+        ("| element reads of an array", lambda choices: "yes" if choices.holds_reads else "no"),
         ("| unroll factor of a `scan` with", lambda choices: "8 or 4" if choices.unrolls else "1"),
     ):
         (row,) = (line for line in lines if line.startswith(start))

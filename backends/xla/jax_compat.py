@@ -550,12 +550,34 @@ def exponent(equation: Any) -> int:
     return power
 
 
+_ELEMENT_READS = frozenset({"dynamic_slice", "gather", "slice"})
 _SCATTERS = frozenset({"scatter", "scatter-add", "scatter-mul", "scatter-min", "scatter-max"})
 
 
 def is_scatter(equation: Any) -> bool:
     """Whether it writes to its first operand, at the indices and the values that the others are."""
     return name_of(equation) in _SCATTERS
+
+
+def is_update(equation: Any) -> bool:
+    """Whether its result is its first operand but for the elements that it writes."""
+    return is_scatter(equation) or name_of(equation) == "dynamic_update_slice"
+
+
+def is_read_of_elements(equation: Any) -> bool:
+    """Whether it reads elements of its first operand, at indices."""
+    return name_of(equation) in _ELEMENT_READS
+
+
+def held_apart(equation: Any, results: Sequence[int]) -> list[Any]:
+    """The equation, and an optimization barrier between these of its results and what uses them."""
+    raw = list(equation.outvars)
+    for k in results:
+        raw[k] = variable(equation.outvars[k].aval)
+    computed = equation_like(equation, equation.primitive, equation.params, equation.invars, raw)
+    held = [equation.outvars[k] for k in results]
+    barrier = equation_like(equation, jax.lax.optimization_barrier_p, {}, [raw[k] for k in results], held)
+    return [computed, barrier]
 
 
 def drops_out_of_range(equation: Any) -> bool:

@@ -31,6 +31,8 @@ class Choices:
       why_keeps: the reason for that.
       writes_in_branches: whether such writes are made in the branches after all, where a loop is lowered (`optimize.writes_in_branches`).
       why_writes: the reason for that.
+      holds_reads: whether what is read of an array that a loop writes is kept apart from what uses it (`optimize.held_reads`).
+      why_holds: the reason for that.
       unrolls: whether small bodies of long loops are taken several times in an iteration (`optimize.unrolling`).
       why_unrolls: the reason for that.
       chunk: how many iterations run between tests of a loop that may do so (see `while_ad.chunks`); 1 for none but one.
@@ -43,6 +45,8 @@ class Choices:
     why_keeps: str
     writes_in_branches: bool
     why_writes: str
+    holds_reads: bool
+    why_holds: str
     unrolls: bool
     why_unrolls: str
     chunk: int
@@ -57,6 +61,9 @@ _CPU = Choices(
     "of a bubble sort; measured.",
     writes_in_branches=True,
     why_writes="The branch that is not taken writes nothing and checks no index: 0.7 times the time of a bubble sort; measured.",
+    holds_reads=True,
+    why_holds="XLA reads again in each operation that uses the element, behind the write, too, and copies the array to be able to: "
+    "a breadth-first search takes 0.02 times the time; measured with jax 0.12.",
     unrolls=True,
     why_unrolls="XLA keeps what a loop carries in memory between iterations: 0.5 to 0.65 times the time of a filter; measured.",
     chunk=CHUNK,
@@ -71,6 +78,8 @@ _GPU = Choices(
     why_keeps="A bubble sort takes the same time either way (0.93 to 1.09); measured on an H100.",
     writes_in_branches=False,
     why_writes="A bubble sort takes 1.4 to 1.6 of the time with the writes in the branch; measured on an H100.",
+    holds_reads=False,
+    why_holds="An operation more is a kernel more that the host starts in each iteration; not measured.",
     unrolls=True,
     why_unrolls="The host starts the kernels of each iteration, and eight iterations are one kernel: 0.13 to 0.19 of the time of a "
     "filter; measured on an H100.",
@@ -91,6 +100,8 @@ PLATFORMS: Mapping[str, Choices] = MappingProxyType(
             "conditionals; seen in what it compiles.",
             writes_in_branches=False,
             why_writes="What branches touch is moved between the chip's memories around them; by what XLA's compiler says of v5e.",
+            holds_reads=False,
+            why_holds="Not measured.",
             unrolls=False,
             why_unrolls="Not measured.",
             chunk=1,

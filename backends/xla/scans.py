@@ -17,9 +17,9 @@ import jax.numpy as jnp
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import split
 from autograph.backends.xla.jax_compat import Kind, Scan, replay
+from autograph.backends.xla.optimize.lowered_bodies import lowered_body
 from autograph.backends.xla.optimize.unrolling import iterations_at_once
-from autograph.backends.xla.optimize.writes_in_branches import write_in_branches
-from autograph.backends.xla.platforms import choices_on
+from autograph.backends.xla.platforms import PLATFORMS, Choices, choices_on
 
 unrolled_p = jax_compat.new_primitive("scan")
 
@@ -45,35 +45,37 @@ def _replaced(equation: Any) -> Any:
     if jax_compat.kind(equation) is not Kind.SCAN or equation.effects:
         return equation
     scanned = jax_compat.scanned(equation.params)
-    if iterations_at_once(scanned) == 1 and write_in_branches(scanned.body) is scanned.body:
+    bodies = {id(lowered_body(scanned.body, choices)) for choices in set(PLATFORMS.values())}
+    if iterations_at_once(scanned) == 1 and bodies == {id(scanned.body)}:
         return equation
     return jax_compat.equation_like(equation, unrolled_p, equation.params, equation.invars, equation.outvars)
 
 
 @dataclass(frozen=True)
 class _Form:
-    """A scan with so many iterations at once, its writes in branches or after them; ``params`` are those of the equation."""
+    """A scan with so many iterations at once, its body as it was or as these choices have it; ``params`` are those of the equation."""
 
     at_once: int
-    is_in_branches: bool
+    body_for: Choices | None
     length: int
     params: Any = field(compare=False)
 
     def __call__(self, *operands: Any) -> list[Any]:
         if self.length % self.at_once == 0:
             return jax_compat.bind_scan(operands, self.params, self.at_once)
-        types = list(map(jax.typeof, operands))
-        scan = jax_compat.scan_with(self.params, types, jax_compat.scan_types(operands, self.params))
-        return _in_blocks(scan, self.length, self.at_once, operands)
+        return _in_blocks(_scan_of(self.params, operands), self.length, self.at_once, operands)
+
+
+def _scan_of(params: Any, operands: Sequence[Any]) -> Scan:
+    return jax_compat.scan_with(params, list(map(jax.typeof, operands)), jax_compat.scan_types(operands, params))
 
 
 def _run_on(platform: str, **params: Any) -> _Form:
     scanned, choices = jax_compat.scanned(params), choices_on(platform)
-    body = write_in_branches(scanned.body) if choices.writes_in_branches else scanned.body
-    is_moved = body is not scanned.body
-    if is_moved:
-        params = jax_compat.with_scanned_body(params, body)
-    return _Form(iterations_at_once(scanned) if choices.unrolls else 1, is_moved, scanned.length, params)
+    body = lowered_body(scanned.body, choices)
+    body_for = None if body is scanned.body else choices
+    params = jax_compat.with_scanned_body(params, body)
+    return _Form(iterations_at_once(scanned) if choices.unrolls else 1, body_for, scanned.length, params)
 
 
 def _in_blocks(scan: Scan, length: int, at_once: int, operands: Sequence[Any]) -> list[Any]:

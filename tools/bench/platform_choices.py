@@ -72,6 +72,10 @@ DECISIONS: Mapping[str, tuple[Callable[[], Sequence[Program]], Mapping[str, Mapp
         lambda: [of_workload("bubble", size) for size in (60, 200)],
         {"after the conditional": {"writes_in_branches": False}, "in the branch": {"writes_in_branches": True}},
     ),
+    "element reads": (
+        lambda: [of_workload(name) for name in ("distance", "subsequence", "knapsack")],
+        {"with their uses": {"holds_reads": False}, "apart": {"holds_reads": True}},
+    ),
     "unrolling": (
         lambda: [of_workload(name, STEPS) for name in ("iir", "average", "biquad", "gate")],
         {"no": {"unrolls": False}, "yes": {"unrolls": True}},

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import Flags, closure, dependents, requirements, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, replay, strong
-from autograph.backends.xla.optimize.writes_in_branches import write_in_branches
-from autograph.backends.xla.platforms import choices_on
+from autograph.backends.xla.optimize.lowered_bodies import lowered_body
+from autograph.backends.xla.platforms import Choices, choices_on
 from autograph.backends.xla.tracing import (
     Composed,
     anything,
@@ -67,6 +67,7 @@ class LoopProgram:
         self._smooth = smooth
         self._made_smooth: ClosedJaxpr | None = None
         self._derivatives: dict[tuple[Flags, Flags], LoopProgram] = {}
+        self._on = functools.cache(self._lowered)
         self._forms = functools.cache(self._in_chunks_of)  # one function for all platforms that have it
 
     def __repr__(self) -> str:
@@ -126,10 +127,9 @@ class LoopProgram:
     def form_on(self, platform: str) -> Callable[..., list[Any]]:
         """The loop as it is lowered for a platform: of consts and start, one after the other, the last carry."""
         choices = choices_on(platform)
-        if choices.writes_in_branches and self.written_in_branches is not self:
-            return self.written_in_branches.form_on(platform)
-        length = choices.chunk
-        return self._forms(length if length > 1 and self.chunks is not None else 1)
+        if choices.chunk > 1 and self.chunks is not None:
+            return self._forms(choices.chunk)
+        return self._on(choices)._forms(1)
 
     def _in_chunks_of(self, length: int) -> Callable[..., list[Any]]:
         chunks = self.chunks
@@ -141,6 +141,10 @@ class LoopProgram:
         if (chunks is None or length == 1) and self.body.out_avals == self.carry_avals:
             return jax_compat.WhileForm(self.test, self.body, self.consts, run)
         return run
+
+    def like(self, body: ClosedJaxpr, test: ClosedJaxpr, consts: int | None = None) -> LoopProgram:
+        """A loop of the same number of iterations."""
+        return LoopProgram(body, test, self.consts if consts is None else consts, self.bound, self.slots)
 
     @property
     def chunks(self) -> Chunks | None:
@@ -158,13 +162,10 @@ class LoopProgram:
             return f"{length} iterations between tests: past its end an iteration changes nothing"
         return f"a test for each iteration: {'so is any loop' if length == 1 else self._chunks}"
 
-    @functools.cached_property
-    def written_in_branches(self) -> LoopProgram:
-        """The loop, its writes in the branches that decide on them: to be lowered, not to be differentiated or mapped."""
-        body = write_in_branches(self.body)
-        if body is self.body:
-            return self
-        return LoopProgram(body, self.test, self.consts, self.bound, self.slots)
+    def _lowered(self, choices: Choices) -> LoopProgram:
+        """The loop with its body as a platform has it: to be lowered, not to be differentiated or mapped."""
+        body = lowered_body(self.body, choices)
+        return self if body is self.body else self.like(body, self.test)
 
     def closure(self, consts: Sequence[bool], carry: Sequence[bool], *, smoothly: bool) -> Flags:
         """Which of the carry come to depend on what is marked (``smoothly``: with a derivative)."""

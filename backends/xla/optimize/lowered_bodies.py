@@ -1,0 +1,15 @@
+"""The body of a loop as it is lowered for a platform: the passes that derivatives and batches of the loop must not see."""
+
+from __future__ import annotations
+
+from autograph.backends.xla.jax_compat import ClosedJaxpr
+from autograph.backends.xla.optimize.held_reads import hold_reads
+from autograph.backends.xla.optimize.writes_in_branches import write_in_branches
+from autograph.backends.xla.platforms import Choices
+
+
+def lowered_body(body: ClosedJaxpr, choices: Choices) -> ClosedJaxpr:
+    """The body after the passes that a platform has; the same object if none changes it."""
+    if choices.writes_in_branches:
+        body = write_in_branches(body)
+    return hold_reads(body) if choices.holds_reads else body
