@@ -648,6 +648,41 @@ def sliced_numbers(equation: Any) -> range:
     return range(start, limit, *(equation.params["strides"] or ()))
 
 
+def sliced_rows(equation: Any) -> range | None:
+    """Which rows of an array a ``slice`` takes, whole and one after another; None for any other equation."""
+    if name_of(equation) != "slice":
+        return None
+    array, params = equation.invars[0].aval, equation.params
+    starts, limits = params["start_indices"], params["limit_indices"]
+    is_whole = not any(starts[1:]) and tuple(limits[1:]) == array.shape[1:]
+    if not is_whole or set(params["strides"] or ()) - {1}:
+        return None
+    return range(starts[0], limits[0])
+
+
+def is_concatenation(equation: Any) -> bool:
+    return name_of(equation) == "concatenate"
+
+
+def is_read_of_row(equation: Any) -> bool:
+    """Whether it is one row of its first operand, at the index that the second is."""
+    if name_of(equation) != "dynamic_slice":
+        return False
+    return tuple(equation.outvars[0].aval.shape) == (1, *equation.invars[0].aval.shape[1:])
+
+
+def is_update_of_row(equation: Any) -> bool:
+    """Whether it writes one row of its first operand, the second, at the index that the third is."""
+    if name_of(equation) != "dynamic_update_slice":
+        return False
+    return tuple(equation.invars[1].aval.shape) == (1, *equation.invars[0].aval.shape[1:])
+
+
+def is_cast(equation: Any) -> bool:
+    """Whether its result is its operand in another type."""
+    return name_of(equation) == "convert_element_type"
+
+
 def slice_like(equation: Any, array: Any, starts: Sequence[Any], result: Any) -> Any:
     """The equation of another ``dynamic_slice``."""
     params = {**equation.params, "slice_sizes": result.aval.shape}

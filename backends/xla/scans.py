@@ -20,6 +20,7 @@ from autograph.backends.xla.jax_compat import Kind, Scan, replay
 from autograph.backends.xla.optimize.lowered_bodies import lowered_body
 from autograph.backends.xla.optimize.unrolling import iterations_at_once
 from autograph.backends.xla.platforms import PLATFORMS, Choices, choices_on
+from autograph.backends.xla.rings import has_rotation, rings_in
 
 unrolled_p = jax_compat.new_primitive("scan")
 
@@ -46,7 +47,7 @@ def _replaced(equation: Any) -> Any:
         return equation
     scanned = jax_compat.scanned(equation.params)
     bodies = {id(lowered_body(scanned.body, choices)) for choices in set(PLATFORMS.values())}
-    if iterations_at_once(scanned) == 1 and bodies == {id(scanned.body)}:
+    if iterations_at_once(scanned) == 1 and bodies == {id(scanned.body)} and not has_rotation(scanned.body):
         return equation
     return jax_compat.equation_like(equation, unrolled_p, equation.params, equation.invars, equation.outvars)
 
@@ -66,12 +67,37 @@ class _Form:
         return _in_blocks(_scan_of(self.params, operands), self.length, self.at_once, operands)
 
 
+@dataclass(frozen=True)
+class _RingForm:
+    """A scan with arrays that its iterations rotate as rings; ``params`` are those of the equation."""
+
+    choices: Choices
+    params: Any = field(compare=False)
+
+    def __call__(self, *operands: Any) -> list[Any]:
+        found = _scan_of(self.params, operands)
+        rings = rings_in(found.body, found.consts, found.carried)
+        if rings is None:
+            body = lowered_body(found.body, self.choices)
+            return jax_compat.bind_scan(operands, jax_compat.with_scanned_body(self.params, body), 1)
+        body = lowered_body(rings.body, self.choices)
+        consts, carry, arrays = split(rings.start(operands), found.consts, found.carried + len(rings.places))
+
+        def step(carry: Any, rows: Any) -> Any:
+            return tuple(split(replay(body, *consts, *carry, *rows), len(carry)))
+
+        last, made = jax.lax.scan(step, carry, arrays, **found.options)
+        return rings.finish([*last, *made])
+
+
 def _scan_of(params: Any, operands: Sequence[Any]) -> Scan:
     return jax_compat.scan_with(params, list(map(jax.typeof, operands)), jax_compat.scan_types(operands, params))
 
 
-def _run_on(platform: str, **params: Any) -> _Form:
+def _run_on(platform: str, **params: Any) -> _Form | _RingForm:
     scanned, choices = jax_compat.scanned(params), choices_on(platform)
+    if has_rotation(scanned.body):
+        return _RingForm(choices, params)
     body = lowered_body(scanned.body, choices)
     body_for = None if body is scanned.body else choices
     params = jax_compat.with_scanned_body(params, body)

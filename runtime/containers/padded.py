@@ -321,8 +321,12 @@ class Padded:
         places = jnp.where(is_taken, self.capacity + jnp.minimum(number, new.capacity - 1), order)
         return whole.with_(buffers=buffers).gathered(places, self.length).with_(reserved=self.reserved)
 
-    def with_last_at(self, place: Any, last: Any) -> Padded:
-        """The last element, which is at this index, before that at ``place``."""
+    def with_last_at(self, index: Any, last: Any) -> Padded:
+        """The last element, which is at the index ``last``, where `list.insert` puts it at the other index."""
+        if isinstance(index, int) and index == 0:
+            moved = (jnp.concatenate([b[-1:], b[:-1]]).at[0].set(row_at(b, last)) for b in self.buffers)
+            return self.with_(buffers=tuple(moved))
+        place = jnp.clip(index + jnp.where(index < 0, last, 0), 0, last)
         order = jnp.arange(self.capacity)
         return self.gathered(jnp.where(order < place, order, jnp.where(order == place, last, order - 1)), self.length)
 
@@ -331,9 +335,12 @@ class Padded:
         order = jnp.arange(self.capacity)
         return self.gathered(jnp.minimum(jnp.where(order < place, order, order + 1), self.capacity - 1), self.length)
 
-    def without_first(self) -> Padded:
-        """Each element in the place before its own: a copy, where an index for each would be computed and checked."""
-        return self.with_(buffers=tuple(jnp.concatenate([b[1:], b[:1]]) for b in self.buffers))
+    def without_first(self, condition: Any = None) -> Padded:
+        """Each element in the place before its own, if a condition holds. In a loop such arrays become rings (`backends/xla/rings.py`)."""
+        moved = [jnp.concatenate([b[1:], b[:1]]) for b in self.buffers]
+        if condition is not None:
+            moved = [jnp.where(condition, after, b) for after, b in zip(moved, self.buffers, strict=True)]
+        return self.with_(buffers=tuple(moved))
 
     def followed_by(self, other: Padded) -> Padded:
         """The elements of both."""

@@ -165,13 +165,11 @@ class TracedDeque(TracedList):
             return
         self.moves += 1
         held = self._held
-        over = (held.length > self.maxlen).astype(jnp.int32)
+        is_over = held.length > self.maxlen
         if from_left:
-            places = jnp.minimum(jnp.arange(held.capacity) + over, held.capacity - 1)
-            held = held.gathered(places, held.length - over)
-        else:
-            held = held.with_(length=held.length - over)
-        self.padded = held.with_(extent=self._held.extent.becoming(at_most(self.maxlen)))
+            held = held.without_first(is_over)
+        extent = held.extent.becoming(at_most(self.maxlen))
+        self.padded = held.with_(length=held.length - is_over.astype(jnp.int32), extent=extent)
 
     def _make_sure(self, condition: Any, error: Exception) -> None:
         if isinstance(condition, bool):

@@ -430,10 +430,9 @@ class TracedList(SplicedList):
         if not self._is_padded():
             self.stack()
         length = self._held.length
-        place = jnp.clip(index + jnp.where(index < 0, length, 0), 0, length)
         TracedList.append(self, value)  # and not as a deque, which may drop another at once
         self.moves += 1
-        self.padded = self._held.with_last_at(place, length)
+        self.padded = self._held.with_last_at(index, length)
 
     def pop(self, index: Any = -1) -> Any:
         self.note_read()

@@ -18,6 +18,7 @@ from autograph.backends.xla.dependence import Flags, closure, dependents, requir
 from autograph.backends.xla.jax_compat import ClosedJaxpr, replay, strong
 from autograph.backends.xla.optimize.lowered_bodies import lowered_body
 from autograph.backends.xla.platforms import Choices, choices_on
+from autograph.backends.xla.rings import Rings, rings_in
 from autograph.backends.xla.tracing import (
     Composed,
     anything,
@@ -68,6 +69,7 @@ class LoopProgram:
         self._made_smooth: ClosedJaxpr | None = None
         self._derivatives: dict[tuple[Flags, Flags], LoopProgram] = {}
         self._on = functools.cache(self._lowered)
+        self._ringed = functools.cache(self._around_rings)
         self._forms = functools.cache(self._in_chunks_of)  # one function for all platforms that have it
 
     def __repr__(self) -> str:
@@ -127,6 +129,8 @@ class LoopProgram:
     def form_on(self, platform: str) -> Callable[..., list[Any]]:
         """The loop as it is lowered for a platform: of consts and start, one after the other, the last carry."""
         choices = choices_on(platform)
+        if self.in_rings is not None:
+            return self._ringed(self.in_rings[1].form_on(platform))
         if choices.chunk > 1 and self.chunks is not None:
             return self._forms(choices.chunk)
         return self._on(choices)._forms(1)
@@ -141,6 +145,17 @@ class LoopProgram:
         if (chunks is None or length == 1) and self.body.out_avals == self.carry_avals:
             return jax_compat.WhileForm(self.test, self.body, self.consts, run)
         return run
+
+    @functools.cached_property
+    def in_rings(self) -> tuple[Rings, LoopProgram] | None:
+        """The loop with the arrays that iterations rotate as rings, if there are any."""
+        rings = rings_in(self.body, self.consts, len(self.carry_avals))
+        return None if rings is None else (rings, self.like(rings.body, rings.program(self.test)))
+
+    def _around_rings(self, form: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+        assert self.in_rings is not None
+        rings, _ = self.in_rings
+        return lambda *operands: rings.finish(form(*rings.start(operands)))
 
     def like(self, body: ClosedJaxpr, test: ClosedJaxpr, consts: int | None = None) -> LoopProgram:
         """A loop of the same number of iterations."""
@@ -158,6 +173,8 @@ class LoopProgram:
     def why_on(self, platform: str) -> str:
         """What it is where it is lowered for this platform, and why."""
         length = choices_on(platform).chunk
+        if self.in_rings is not None:
+            return f"arrays as rings, as iterations move their rows to the front: {len(self.in_rings[0].places)}"
         if length > 1 and self.chunks is not None:
             return f"{length} iterations between tests: past its end an iteration changes nothing"
         return f"a test for each iteration: {'so is any loop' if length == 1 else self._chunks}"
