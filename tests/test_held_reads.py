@@ -149,6 +149,24 @@ def test_a_gradient():
     np.testing.assert_allclose(jax.grad(ag.convert(smoothed))(jnp.asarray(x), 5), steps, rtol=1e-4)
 
 
+def test_an_array_of_a_symbolic_size():
+    (size,) = jax.export.symbolic_shape("n")
+    types = jax.ShapeDtypeStruct((size,), jnp.float32), jax.ShapeDtypeStruct((), jnp.int32)
+    exported = jax.export.export(jax.jit(ag.convert(bubbled)))(*types)
+    x = np.array([3.0, 2.0, 1.0, 5.0], np.float32)
+    np.testing.assert_array_equal(exported.call(x, 3), bubbled(x.copy(), 3))
+
+
+def bubbled(x, n):
+    i = 1
+    while i < n:
+        left = x[i - 1]
+        if left > x[i]:
+            x[i - 1], x[i] = x[i], left
+        i += 1
+    return x
+
+
 @pytest.mark.skipif(jax.__version_info__ < (0, 11), reason="XLA of this version removes barriers before it fuses")
 def test_a_search_copies_no_array():
     if jax.default_backend() != "cpu":

@@ -315,6 +315,22 @@ def test_every_index_of_every_type(dtype, by):
             np.testing.assert_array_equal(mine, its)
 
 
+def test_an_array_of_a_symbolic_size():
+    def turn(x, n):
+        k = 0
+        while k < n:
+            x = jnp.concatenate([x[1:], x[:1]])
+            x[0] = x[0] + k
+            k += 1
+        return x
+
+    (size,) = jax.export.symbolic_shape("n")
+    types = jax.ShapeDtypeStruct((size,), jnp.float32), jax.ShapeDtypeStruct((), jnp.int32)
+    exported = jax.export.export(jax.jit(ag.convert(turn)))(*types)
+    x = jnp.array([3.0, 2.0, 1.0, 5.0])
+    np.testing.assert_array_equal(exported.call(x, 3), ag.function(turn)(x, 3))
+
+
 def test_what_makes_no_ring():
     def whole(array):
         return jnp.concatenate([array[1:], array[:1]]) + array.sum()

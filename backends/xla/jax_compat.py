@@ -654,8 +654,8 @@ def sliced_rows(equation: Any) -> range | None:
         return None
     array, params = equation.invars[0].aval, equation.params
     starts, limits = params["start_indices"], params["limit_indices"]
-    is_whole = not any(starts[1:]) and tuple(limits[1:]) == array.shape[1:]
-    if not is_whole or set(params["strides"] or ()) - {1}:
+    is_fixed = all(isinstance(size, int) for size in (*starts, *limits))
+    if not is_fixed or any(starts[1:]) or tuple(limits[1:]) != array.shape[1:] or set(params["strides"] or ()) - {1}:
         return None
     return range(starts[0], limits[0])
 

@@ -101,8 +101,11 @@ def _reads(equation: Any, places: Collection[int]) -> list[int]:
     is_read = jax_compat.is_read_of_elements(equation) or jax_compat.kind(equation) is Kind.CALL
     if not places or not is_read:
         return []
-    most = max(equation.invars[k].aval.size for k in places) // _PART
-    return [k for k, var in enumerate(equation.outvars) if var.aval.size <= most]
+    sizes = [equation.invars[k].aval.size for k in places]
+    # Of an array of a symbolic size a single element is a small part.
+    most = max(sizes) // _PART if all(isinstance(size, int) for size in sizes) else 1
+    parts = [var.aval.size for var in equation.outvars]
+    return [k for k, size in enumerate(parts) if isinstance(size, int) and size <= most]
 
 
 def _held_in_branches(equation: Any, places: Collection[int], later: _Later) -> Any:
