@@ -63,9 +63,7 @@ for _package in (autograph.runtime, autograph.backends):
 _SOURCES = SourceFiles()
 
 
-def _make_operators(
-    recursive: bool, backend: Any, writes_at_run_time: bool = False, check_bounds: bool = False
-) -> Operators:
+def _make_operators(recursive: bool, backend: Any, writes_at_run_time: bool, check_bounds: bool) -> Operators:
     made = Operators(backend, present_context, loop_of, recursive, writes_at_run_time, check_bounds)
     made.converter = Converter(
         made,

@@ -100,11 +100,11 @@ class Converter:
         operators: object,
         is_plain: Callable[[object], bool],
         sources: SourceFiles,
-        loop_directive: object = None,
-        classes_around: Callable[[types.FunctionType], Classes] = lambda function: Classes(),
-        is_logging: Callable[[object, str], bool] = lambda owner, name: False,
-        is_library: Callable[[object], bool] = lambda called: False,
-        imports: str = "from autograph import operators as ag__",
+        loop_directive: object,
+        classes_around: Callable[[types.FunctionType], Classes],
+        is_logging: Callable[[object, str], bool],
+        is_library: Callable[[object], bool],
+        imports: str,
     ) -> None:
         self._imports = imports
         self._cell = types.CellType(operators)

@@ -323,8 +323,8 @@ class Staging(Protocol):
     def with_whole_rows(self, array: Any) -> Any:
         """The array with all of its rows on each device, where its type says that they are spread over several."""
 
-    def room_of(self, count: Any, type: LeafType) -> Any:
-        """Zeros for ``count`` values of this type, one after another, which lie as those do where that is part of the type."""
+    def no_rows(self, type: LeafType) -> Any:
+        """An array of no values of this type, which lies as those do where that is part of the type."""
 
     def more_room(self, count: Any, buffer: Any) -> Any:
         """Zeros for ``count`` more rows of an array, which lie as its rows do."""
@@ -405,9 +405,9 @@ class Staging(Protocol):
     def is_bound(self, program: Any) -> bool:
         """Whether a recorded program holds values of a trace around it."""
 
-    def large_constants(self, program: Any, least: int) -> dict[int, Any]:
-        """By position, the arrays that a recorded program holds and that are inputs rather: of at least so many bytes, or
-        spread over several processes. NumPy's as copies.
+    def large_constants(self, program: Any) -> dict[int, Any]:
+        """By position, the arrays that a recorded program holds and that are inputs rather: those of at least a mebibyte, or
+        spread over several processes.
         """
 
     def with_constants(self, program: Any, constants: Mapping[int, Any]) -> Any:

@@ -110,9 +110,6 @@ class Block:
     number: int = 0
 
 
-Then = Callable[[Sequence[Source]], Code]
-
-
 class Cutter:
     """Cuts the program of a function into blocks. Attributes: blocks (the first is where it begins)."""
 

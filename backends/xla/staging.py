@@ -33,6 +33,10 @@ from autograph.backends.xla.stand_ins import new_stand_in, stand_ins
 from autograph.backends.xla.tape import XlaTape
 from autograph.backends.xla.tracing import explicit_sharding, is_whole, laid
 
+# A closure's array of so many bytes is an input of the program: baked in, XLA would read it while compiling, and hold
+# a copy. Below, a call with one more input costs more.
+_LARGE_CONSTANT = 2**20
+
 
 class XlaStaging:
     """See `backends.base.Staging`."""
@@ -91,8 +95,8 @@ class XlaStaging:
         lies = explicit_sharding(jax.typeof(array))
         return laid(array, lies and _of_rows(_of_one_row(lies)))
 
-    def room_of(self, count: Any, type: LeafType) -> Any:
-        return _room(count, type.shape, type.dtype, type.sharding)
+    def no_rows(self, type: LeafType) -> Any:
+        return _room(0, type.shape, type.dtype, type.sharding)
 
     def more_room(self, count: Any, buffer: Any) -> Any:
         lies = explicit_sharding(jax.typeof(buffer))
@@ -196,13 +200,12 @@ class XlaStaging:
     def is_bound(self, program: Any) -> bool:
         return any(map(jax_compat.is_tracer, program.consts))
 
-    def large_constants(self, program: Any, least: int) -> dict[int, Any]:
-        found = {}
-        for position, const in enumerate(program.consts):
-            if getattr(const, "nbytes", 0) < least and getattr(const, "is_fully_addressable", True):
-                continue
-            found[position] = const
-        return found
+    def large_constants(self, program: Any) -> dict[int, Any]:
+        return {
+            position: const
+            for position, const in enumerate(program.consts)
+            if getattr(const, "nbytes", 0) >= _LARGE_CONSTANT or not getattr(const, "is_fully_addressable", True)
+        }
 
     def with_constants(self, program: Any, constants: Mapping[int, Any]) -> Any:
         return jax_compat.with_constants(program, [constants.get(k, const) for k, const in enumerate(program.consts)])

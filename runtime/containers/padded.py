@@ -117,7 +117,7 @@ class Padded:
             kind, _ = flatten_element(elements[0], is_array_leaf)
             return cls(len(elements), [stacked(elements)], kind, len(elements))
         taken = [flatten_element(element, is_array_leaf) for element in elements]
-        made = cls(0, [STAGING.room_of(0, STAGING.type_of(a)) for a in taken[0][1]], taken[0][0], 0)
+        made = cls(0, [STAGING.no_rows(STAGING.type_of(a)) for a in taken[0][1]], taken[0][0], 0)
         for kind, leaves in taken[1:]:
             made = made.joined(kind, types_of(leaves))
         columns = [made.as_held(kind, leaves) for kind, leaves in taken]
@@ -157,7 +157,7 @@ class Padded:
         """The same with other room in the lists in its elements, for fewer items where that is less."""
         rows = {where: row for where, row in rows.items() if where in self.kind.rows()}
         kind = self.kind.with_rows(rows)
-        buffers = [_in_rooms(buffer, 1, rooms) for buffer, rooms in zip(self.buffers, kind.depths(), strict=True)]
+        buffers = [_in_rooms(buffer, rooms) for buffer, rooms in zip(self.buffers, kind.depths(), strict=True)]
         return self.with_(kind=kind, buffers=tuple(buffers))
 
     def longest(self) -> dict[Where, Any]:
@@ -425,9 +425,9 @@ def stacked(leaves: Sequence[Any]) -> Any:
     return jnp.stack(list(map(jnp.asarray, leaves)))
 
 
-def _in_rooms(buffer: Any, lead: int, rooms: Sequence[int]) -> Any:
+def _in_rooms(buffer: Any, rooms: Sequence[int]) -> Any:
     """An array whose axes after the first have these sizes."""
-    for axis, capacity in enumerate(rooms, lead):
+    for axis, capacity in enumerate(rooms, 1):
         more = capacity - buffer.shape[axis]
         if more > 0:
             buffer = jnp.pad(buffer, [(0, more if k == axis else 0) for k in range(buffer.ndim)])

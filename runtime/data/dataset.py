@@ -955,13 +955,15 @@ class Dataset:
 
         Raises:
           TypeError: ``reduce_func`` is not a function.
+          ValueError: the dataset is infinite.
 
         >>> int(ag.Dataset.range(5).reduce(0, lambda total, k: total + k))
         10
         """
         if not callable(reduce_func):
             raise TypeError(f"reduce takes a function of a state and an element; got {type(reduce_func).__name__}")
-        self._refuse_endless("reduce")
+        if is_endless(self._node):
+            raise ValueError("reduce consumes all elements, and this dataset is infinite: pass a number to repeat(n)")
 
         def reduced(state: Any) -> Any:
             called = LANGUAGE.operators.call(reduce_func)
@@ -1036,10 +1038,6 @@ class Dataset:
             return known
         return self.INFINITE_CARDINALITY if is_endless(self._node) else self.UNKNOWN_CARDINALITY
 
-    def _refuse_endless(self, name: str) -> None:
-        if is_endless(self._node):
-            raise ValueError(f"{name} consumes all elements, and this dataset is infinite: pass a number to repeat(n)")
-
     @property
     def node(self) -> Node:
         """The last step of the pipeline."""
@@ -1073,7 +1071,7 @@ class Dataset:
         def ask() -> int:
             nonlocal found
             if node.is_positional or node.is_stream:
-                full = DATA.shapes(lambda: self._first(False))
+                full = DATA.shapes(lambda: self._first())
                 found = full, [node.has_odd for _ in jax.tree_util.tree_leaves(full)]
                 return 0
             elements = Elements(node, {key: np.int32(0) for key, _ in shuffles(node)})
@@ -1180,13 +1178,13 @@ class Dataset:
                 )
             yield node.rows(reading, np.int32(position), 0, bool(odd))
 
-    def _first(self, odd: bool) -> Any:
+    def _first(self) -> Any:
         node = self._node
         words = {key: np.int32(0) for key, _ in shuffles(node)}
         if node.is_stream:
             nothing = jax.tree_util.tree_map(lambda s: jax.numpy.zeros(s.shape, s.dtype), streams.fixed_spec_of(node))
             return streams.computed(node, LANGUAGE.operators, nothing)
-        return node.rows(Reading(node, words), np.int32(0), 0, odd)
+        return node.rows(Reading(node, words), np.int32(0), 0, False)
 
     # As a container of its arrays, and as what a loop runs over.
 

@@ -122,20 +122,20 @@ class Recipe:
       is_check: whether a program that cannot raise does without.
     """
 
-    def __init__(self, kind: type[BaseException], content: Any, is_call: bool, is_check: bool = False) -> None:
+    def __init__(self, kind: type[BaseException], content: Any, is_call: bool) -> None:
         self.kind = kind
         self.content = content
         self.is_call = is_call
-        self.is_check = is_check
+        self.is_check = False
 
     @classmethod
-    def of(cls, error: BaseException, is_check: bool = False) -> Recipe:
+    def of(cls, error: BaseException) -> Recipe:
         """For an exception that is there."""
         kind = type(error)
         if kind.__module__ == "builtins":  # it may hold more than its arguments: the name of a file, say
             args = error.__reduce__()[1]
-            return cls(kind, (args, dict(vars(error))), False, is_check)
-        return cls(kind, (error.args, dict(vars(error))), False, is_check)
+            return cls(kind, (args, dict(vars(error))), False)
+        return cls(kind, (error.args, dict(vars(error))), False)
 
     def make(self, content: Any) -> BaseException:
         first, second = resolved(content)
@@ -189,7 +189,7 @@ class Site:
         recipe: Recipe,
         error: BaseException,
         position: tuple[str, int, str],
-        related: Sequence[Remade | None] = (None, None),
+        related: Sequence[Remade | None],
     ) -> None:
         self._related = tuple(None if each is None else each.site for each in related)
         leaves, self._treedef = jax.tree_util.tree_flatten(recipe.content)

@@ -66,7 +66,7 @@ class ConcreteFunction:
         has_state: Callable[[], bool],
         trace: Callable[[], PyTree],
         view: View,
-        implements: str | None = None,
+        implements: str | None,
     ) -> None:
         self.name = name
         self.implements = implements

@@ -467,7 +467,6 @@ class Function(Made, Generic[P, R], Forwarding):
             self._traced_function(signature, fixed, entry),
             signature,
             compiler,
-            _do_nothing,
             self._instance,  # type: ignore[arg-type]
             dict(self._options.compile or {}) if self._options.jit_compile else None,
             self._first_call,
@@ -638,7 +637,3 @@ def _name_of(function: Any) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     return getattr(function, "__name__", None) or type(function).__name__
-
-
-def _do_nothing() -> None:
-    return None

@@ -55,11 +55,6 @@ class FirstCall:
         self.is_over = False
 
 
-# A closure's array of so many bytes is an input of the program: baked in, XLA would read it while compiling, and hold
-# a copy. Below, a call with one more input costs more.
-_LARGE_CONSTANT = 2**20
-
-
 class Recording:
     """What was recorded for one set of array types. Attributes: tree (of the results), touched and created
     Variables, changes (of the arguments), held (for the position of each large constant, what holds it).
@@ -74,7 +69,7 @@ class Recording:
         self.has_effects = staging().has_effects(program)
         self.may_raise = staging().may_raise(program)
         self.is_bound = staging().is_bound(program)
-        large = {} if self.is_bound else staging().large_constants(program, _LARGE_CONSTANT)
+        large = {} if self.is_bound else staging().large_constants(program)
         self.held = {position: Constant(array) for position, array in large.items()}
         self._variables = touched_by(program)
         self.touched = [*self._variables, *((held, False) for held in self.held.values())]
@@ -103,23 +98,21 @@ class Program:
         function: Callable[..., Any],
         signature: CallSignature,
         compiler: Compiler,
-        on_trace: Callable[[], None],
         instance: weakref.ref[Any] | None,
         options: dict[str, Any] | None,
-        first_call: FirstCall | None = None,
-        donate_variables: bool = False,
-        room_at_first: dict[tuple[str, str], int] | None = None,
-        donated: Sequence[int] = (),
+        first_call: FirstCall,
+        donate_variables: bool,
+        room_at_first: dict[tuple[str, str], int],
+        donated: Sequence[int],
     ) -> None:
         """``donated``: the numbers of the arrays whose memory may be used for results; ``room_at_first`` as `Rooms` takes it."""
         self.name = getattr(function, "__name__", "function")
         self._function = function
         self._signature = signature
         self._compiler = compiler
-        self._on_trace = on_trace
         self._instance = instance
         self._options = options
-        self._first_call = first_call or FirstCall()
+        self._first_call = first_call
         self._donates = donate_variables
         self._donated = tuple(donated)
         self._room_at_first = room_at_first
@@ -357,7 +350,6 @@ class Program:
             self._recordings.pop(key, None)
 
     def _record(self, arrays: Sequence[Any], may_create: bool) -> Recording:
-        self._on_trace()
         # A frame that the trace has left unfinished counts for nothing.
         return repeated(lambda: self._recorded_in_frame(arrays, may_create), lambda: True)
 

@@ -126,7 +126,7 @@ class Reads:
         readers: Readers,
         roots: Callable[[Readers], Iterable[Root]],
         lefts: Lefts,
-        written: frozenset[int] = frozenset(),
+        written: frozenset[int],
     ) -> None:
         walk = _walk_all(readers, roots, lefts, written)
         self.key = self_key = walk.settled_key()

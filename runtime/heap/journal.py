@@ -204,7 +204,7 @@ class Watch:
       is_staged: whether the trace is part of a staged statement.
     """
 
-    def __init__(self, is_staged: bool = False) -> None:
+    def __init__(self, is_staged: bool) -> None:
         self.is_staged = is_staged
         self._entries: dict[Any, tuple[Place, Any, str]] = {}
 

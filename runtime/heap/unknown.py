@@ -198,7 +198,7 @@ def can_be_of_unknown_length(owner: Any) -> bool:
     return type(owner) in _UNKNOWN_KINDS or is_unknown(owner)
 
 
-def make_unknown(owner: Any, reason: Reason, keys: Collection[Any] | None = None) -> Callable[[], None] | None:
+def make_unknown(owner: Any, reason: Reason, keys: Collection[Any] | None) -> Callable[[], None] | None:
     """Let what a container or an object holds be unknown.
 
     Args:

@@ -160,7 +160,7 @@ def settled(value: Any) -> Any:
     return value.held if bool(present) else GONE
 
 
-def with_dicts_by_path(value: Any, kept: Container[int] = ()) -> Any:
+def with_dicts_by_path(value: Any, kept: Container[int]) -> Any:
     """A result with a `DictByPath` for each dict that may lack keys. What else may be absent is read.
 
     ``kept``: the identities of parts that stay as they are.

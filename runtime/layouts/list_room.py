@@ -108,9 +108,9 @@ class Rooms:
       asked: those that the last recording asked for, by the loop's line and the list's name.
     """
 
-    def __init__(self, at_first: dict[tuple[str, str], int] | None = None) -> None:
+    def __init__(self, at_first: dict[tuple[str, str], int]) -> None:
         """``at_first``: what others like this one needed, kept up to date."""
-        self._at_first = {} if at_first is None else at_first
+        self._at_first = at_first
         self._sizes: dict[tuple[str, str], int] = {}
         self._grown = 0
         self._inner: weakref.WeakSet[Rooms] = weakref.WeakSet()

@@ -21,8 +21,8 @@ class LoopBody:
         self,
         take: Callable[[Any], Any],
         test: Callable[[], Any] | None,
-        variables: Sequence[Any] = (),
-        python_only: str | None = None,
+        variables: Sequence[Any],
+        python_only: str | None,
     ) -> None:
         self.take = take
         self.test = test

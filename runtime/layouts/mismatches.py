@@ -164,15 +164,15 @@ def sides(mismatches: Sequence[Mismatch], left: str, right: str) -> str:
     return "\n".join(lines)
 
 
-def remedy(mismatches: Sequence[Mismatch], otherwise: str) -> str:
-    """What to do about what differs: ``otherwise``, where that is the shape or structure of arrays."""
+def remedy(mismatches: Sequence[Mismatch]) -> str:
+    """What to do about what differs."""
     if found := too_many(mismatches) or _of_containers(mismatches):
         return found
     if any(
         isinstance(side, Static) and _is_no_array(side.value) for each in mismatches for side in (each.left, each.right)
     ):
         return "XLA selects among arrays, and among constants of one class: assign a value of one kind on every path."
-    return otherwise
+    return "XLA needs one type for both: use the same shape and structure (jnp.broadcast_to, jnp.zeros_like …)."
 
 
 def _of_containers(mismatches: Sequence[Mismatch]) -> str | None:

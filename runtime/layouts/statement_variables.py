@@ -417,18 +417,6 @@ def has_contents(value: Any) -> bool:
     return hasattr(type(value), "set_contents")
 
 
-def containers_in(value: Any) -> list[Any]:
-    """The lists and dicts that ``value`` is built of."""
-    if has_contents(value) and not isinstance(value.contents(), tuple):
-        return [value]
-    if isinstance(value, dict):
-        return [value, *(c for part in value.values() for c in containers_in(part))]
-    if isinstance(value, list | tuple):
-        inner = [c for part in value for c in containers_in(part)]
-        return [value, *inner] if isinstance(value, list) else inner
-    return []
-
-
 def write_into(container: Any, new: Any) -> Any:
     """Replace the contents of ``container`` by those of ``new`` and return it, so that every name for it sees them."""
     if has_contents(container):

@@ -92,9 +92,9 @@ class Operators(InTrace):
         backend: Backend,
         trace: Callable[[], Context],
         loop_of: Callable[[Any], Callable[..., None] | None],
-        recursive: bool = True,
-        writes_at_run_time: bool = False,
-        check_bounds: bool = False,
+        recursive: bool,
+        writes_at_run_time: bool,
+        check_bounds: bool,
     ) -> None:
         super().__init__(trace)
         self.backend = backend

@@ -53,7 +53,7 @@ class Frame:
         self,
         name: str,
         may_create: bool,
-        make_rooms: Callable[[], Rooms] | None = None,
+        make_rooms: Callable[[], Rooms] | None,
         statements: Statements | None = None,
     ) -> None:
         self.name = name

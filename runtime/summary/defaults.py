@@ -36,8 +36,8 @@ class _PerThread(Held):
 
     __slots__ = ()
 
-    def __init__(self, name: str) -> None:
-        super().__init__(np.array(_NOTHING, np.int32), name)
+    def __init__(self) -> None:
+        super().__init__(np.array(_NOTHING, np.int32), "defaults of autograph.summary")
         self._value = None
 
     @property
@@ -64,7 +64,7 @@ _STEPS: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary
 def _state() -> _PerThread:
     with _MAKING:
         if not _MADE:
-            _MADE.append(_PerThread("defaults of autograph.summary"))
+            _MADE.append(_PerThread())
         return _MADE[0]
 
 

@@ -91,11 +91,6 @@ class JoinedParts:
         """Whether a container or object in a result was there before the statement."""
         return id(part) in self._outer
 
-    def is_kept(self, k: int) -> bool:
-        """Whether a result is, on both paths, one container from before."""
-        keys = {None if end is None else end.ids.get(()) for end in self.ends[k]}
-        return len(keys) == 1 and bool(keys & self._outer.keys())
-
     def kept(self, count: int) -> set[int]:
         """The containers from before that are in one place on both paths, among the first results, and come with them.
 

@@ -6,7 +6,6 @@ import dataclasses
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -51,7 +50,6 @@ from autograph.runtime.layouts.statement_variables import UNBOUND, has_contents
 from autograph.runtime.staging.statements.joined_parts import EndParts
 
 RESULT = "the value"
-_SAME_SHAPE = "XLA needs one type for both: use the same shape and structure (jnp.broadcast_to, jnp.zeros_like …)."
 
 
 @dataclass(frozen=True)
@@ -157,7 +155,7 @@ class BranchEnd:
         backend: Backend,
         defined: Callable[[Any], Any],
         facts: Sequence[tuple[Any, bool]],
-        growing: Mapping[Any, Collection[Growth]] = MappingProxyType({}),
+        growing: Mapping[Any, Collection[Growth]],
     ) -> None:
         self.backend = backend
         self._growing = growing
@@ -379,7 +377,7 @@ class Join:
         error = StagingError(
             f"{self.where}\n  The branches of this statement {subject}, and its test is traced.\n"
             f"{sides(mismatches, 'if true', 'if false')}\n"
-            f"  {remedy(mismatches, _SAME_SHAPE)}"
+            f"  {remedy(mismatches)}"
         )
         error._differing = variables_of(mismatches)
         return error

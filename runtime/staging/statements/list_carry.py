@@ -13,7 +13,6 @@ import numpy as np
 from autograph.backends.base import MISSING, Backend, NotRollable
 from autograph.runtime.containers.element_kinds import NUMBERS, Kind
 from autograph.runtime.containers.extents import Extent
-from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.parts import Path, parts_of
 from autograph.runtime.containers.traced_lists import TracedList, is_table, rows_of
@@ -428,7 +427,7 @@ class ListCarry:
             if path in entries:
                 ended = carried.lists[path]
                 bound, trips, many = self._bound(), self._trips(), self.carry.iterable.extent
-                after = contents_after(contents, entries[path], ended, bound, trips, UNROLLED_AT_MOST, many)
+                after = contents_after(contents, entries[path], ended, bound, trips, many)
             else:
                 after = contents_made(contents)
             if is_place:

@@ -13,6 +13,7 @@ from autograph.backends.base import Backend, LeafType
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.element_kinds import Kind, Where, flatten_element, join_kinds
 from autograph.runtime.containers.extents import UNBOUNDED, Extent, at_most, exactly
+from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.padded import Padded, as_seen, emptied
 from autograph.runtime.containers.parts import Path, parts_of
 from autograph.runtime.containers.traced_lists import TracedList
@@ -309,7 +310,7 @@ def _extent_of(where: Where, row: Row, known: dict[Where, Row]) -> Extent:
 
 
 def _empty(types: Sequence[LeafType]) -> list[Any]:
-    return [STAGING.room_of(0, type) for type in types]
+    return list(map(STAGING.no_rows, types))
 
 
 def contents_made(held: Padded) -> Padded:
@@ -323,13 +324,11 @@ def _without_promise(row: Row) -> Row:
     return row.with_(reserved=False, extent=exactly(row.capacity))
 
 
-def contents_after(
-    held: Padded, entry: Any, end: ListEnd, bound: Any, trips: int | None, limit: int, many: Extent | None
-) -> Any:
+def contents_after(held: Padded, entry: Any, end: ListEnd, bound: Any, trips: int | None, many: Extent | None) -> Any:
     """What a list holds after a loop, where it held ``entry`` before.
 
     The room that the loop reserved is nobody's promise any more. A list of known length is Python's again, but for long
-    ones, of more than ``limit`` numbers.
+    ones.
 
     Args:
       end: what one iteration makes of it. bound: how many there are at most. trips: how many there are; each None if not known.
@@ -352,6 +351,6 @@ def contents_after(
     length, more = entry.length if is_held else len(entry), end.extent.net_of(trips) if end.places is None else None
     if isinstance(length, int) and more is not None:
         held = held.with_(length=max(0, length + more))
-        if held.length * max(map(math.prod, held.kind.depths()), default=1) <= limit:
+        if held.length * max(map(math.prod, held.kind.depths()), default=1) <= UNROLLED_AT_MOST:
             return tuple(held.elements(held.length))
     return held.with_(reserved=is_held and entry.reserved, extent=extent.after(end.extent, bound, trips, many))
