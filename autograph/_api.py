@@ -286,6 +286,8 @@ def _written(f: Any) -> types.FunctionType:
             function = function.__func__
         elif is_partial(function):
             function = function.func
+        elif isinstance(function, type):
+            raise ConversionError(f"{function.__qualname__} is a class: pass one of its methods.")
         elif isinstance(getattr(type(function), "__call__", None), types.FunctionType):
             function = type(function).__call__
         else:

@@ -279,3 +279,10 @@ def test_as_a_process(sample):
     assert (fine.returncode, fine.stdout, fine.stderr) == (0, "0.625\n", "")
     wrong = subprocess.run([*command, "run", "nosuch:thing"], capture_output=True, text=True)
     assert (wrong.returncode, wrong.stdout, wrong.stderr) == (2, "", "autograph: no module named 'nosuch'\n")
+
+
+def test_a_reader_that_stops_reading(sample):  # as `head` does
+    command = [sys.executable, "-m", "autograph.tools", "to-code", "sample:halve"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""

@@ -198,6 +198,11 @@ class TestJson:
         assert main(["bench", "collatz", "--quick", "--rounds", "1", "--json"]) == 0
         assert list(json.loads(capsys.readouterr().out)["results"]) == ["collatz"]
 
+    def test_bench_without(self, capsys):
+        pytest.importorskip("matplotlib")
+        assert main(["bench", "collatz", "--quick", "--rounds", "1"]) == 0
+        assert "| collatz |" in capsys.readouterr().out
+
 
 class TestExceptionsOfTheUser:
     def shown(self, capsys, name: str) -> str:

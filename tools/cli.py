@@ -15,6 +15,7 @@ import contextlib
 import importlib.util
 import inspect
 import json
+import os
 import platform
 import sys
 from collections.abc import Callable, Sequence
@@ -74,9 +75,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if options.command is None:
         parser.error("the following arguments are required: COMMAND")
-    wants_json = getattr(options, "json", False)
+    options.json = getattr(options, "json", False)
     try:
-        with contextlib.redirect_stdout(sys.stderr) if wants_json else contextlib.nullcontext():
+        with contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext():
             answer = options.command(options)
     except ag.StagingError as error:
         # It names the user's file and line itself.
@@ -91,8 +92,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (Exception, KeyboardInterrupt) as error:
         return _failed(error, getattr(options, "target", ""))
     if answer is not None:
-        print(json.dumps(as_json(answer.facts)) if wants_json else answer.text)
+        _print(json.dumps(as_json(answer.facts)) if options.json else answer.text)
     return 0
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # the reader needs no more of it, as `head` does; Python would write the rest at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _failed(error: BaseException, target: str) -> int:
