@@ -10,6 +10,8 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator
 
+from autograph._source import nested_codes
+
 # Kinds of entries in a table of locations (CPython, Objects/locations.md).
 _SHORT, _ONE_LINE, _NO_COLUMNS, _LONG, _NONE = range(10), range(10, 13), 13, 14, 15
 _IS_ENTRY, _MORE, _SIX_BITS = 0x80, 0x40, 0x3F
@@ -24,14 +26,8 @@ def with_blocks_beginning_at(code: types.CodeType, original: types.CodeType) -> 
     >>> body.co_firstlineno, max(line or 0 for _, _, line in body.co_lines())
     (1, 3)
     """
-    return _moved(code, {(each.co_firstlineno, each.co_name) for each in _inside(original)}, code.co_firstlineno)
-
-
-def _inside(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _inside(constant)
+    written = {(each.co_firstlineno, each.co_name) for each in (original, *nested_codes(original))}
+    return _moved(code, written, code.co_firstlineno)
 
 
 def _moved(code: types.CodeType, written: set[tuple[int, str]], first: int) -> types.CodeType:

@@ -189,7 +189,7 @@ class Machine:
         if there is a limit; and the state of errors."""
         clear = Errors(self.sites)
         first = self.entries[entry]
-        held = self.registers.put([_blank(aval) for aval in self.registers.avals], first.parameters, operands)
+        held = self.registers.put([anything(aval) for aval in self.registers.avals], first.parameters, operands)
         numbers = [jnp.int32(first.number)]
         if limit is not None:
             numbers.append(jnp.int32(0))
@@ -198,7 +198,7 @@ class Machine:
             numbers.append(jnp.int32(1))
             rows = depth + 2
             avals = [jax.typeof(np.int32(0)), *self.saved.avals]
-            stack = [_blank(jax_compat.stacked(rows, aval)) for aval in avals]
+            stack = [anything(jax_compat.stacked(rows, aval)) for aval in avals]
             stack[0] = stack[0].at[0].set(self.done)
         counts = [len(numbers), len(held), len(clear.types()), len(stack)]
 
@@ -251,10 +251,6 @@ class Machine:
         if len(codes) == 2:
             return list(cond(number != 0, codes[1], codes[0]))
         return list(jax.lax.switch(number, codes))
-
-
-def _blank(aval: Any) -> Any:
-    return anything(aval)
 
 
 def run(spec: RecursionSpec) -> tuple[list[Any], Any]:

@@ -38,33 +38,26 @@ def equal_to(held: Padded, value: Any) -> Any:
 
 def are_equal(one: Padded, other: Padded) -> Any:
     """Whether two lists have equal elements, and as many."""
-    one, other = map(_comparable, _as_texts(one, other))
-    try:
-        whole = one.joined(other.kind, other.types)
-    except DifferentKinds:
-        _check_texts(one.kind, other.kind)
+    alike = _alike(one, other)
+    if alike is None:
         return (one.length == 0) & (other.length == 0)
-    other = other.as_elements_of(whole)
-    capacity = max(whole.capacity, other.capacity)
-    whole, other = whole.with_room(capacity), other.with_room(capacity)
-    mine, others = (iter(each.kind.leaves(each.buffers)) for each in (whole, other))
-    same = _equal(whole.kind.layout, mine, others, 1) | ~whole.filled()
+    capacity = max(each.capacity for each in alike)
+    one, other = (each.with_room(capacity) for each in alike)
+    mine, others = (iter(each.kind.leaves(each.buffers)) for each in (one, other))
+    same = _equal(one.kind.layout, mine, others, 1) | ~one.filled()
     return (one.length == other.length) & jnp.all(same)
 
 
 def equal_pairs(one: Padded, other: Padded) -> Any:
     """For each place of ``other``, in rows, and each of ``one``, whether their elements are equal. What is beyond a length equals none."""
     shape = (other.capacity, one.capacity)
-    one, other = map(_comparable, _as_texts(one, other))
-    try:
-        whole = one.joined(other.kind, other.types)
-    except DifferentKinds:
-        _check_texts(one.kind, other.kind)
+    alike = _alike(one, other)
+    if alike is None:
         return jnp.zeros(shape, bool)
-    other = other.as_elements_of(whole)
-    mine = [leaf[None] if hasattr(leaf, "ndim") else leaf for leaf in whole.kind.leaves(whole.buffers)]
-    others = [leaf[:, None] if hasattr(leaf, "ndim") else leaf for leaf in whole.kind.leaves(other.buffers)]
-    same = _equal(whole.kind.layout, iter(mine), iter(others), 2)
+    one, other = alike
+    mine = [leaf[None] if hasattr(leaf, "ndim") else leaf for leaf in one.kind.leaves(one.buffers)]
+    others = [leaf[:, None] if hasattr(leaf, "ndim") else leaf for leaf in one.kind.leaves(other.buffers)]
+    same = _equal(one.kind.layout, iter(mine), iter(others), 2)
     return jnp.broadcast_to(same, shape) & other.filled()[:, None] & one.filled()
 
 
@@ -104,6 +97,17 @@ def _compared(held: Padded) -> tuple[Any, Any]:
     found: tuple[Any, Any] = _ordered(held, held.kind.layout, iter(mine), iter(others), 2)
     shape = (held.capacity, held.capacity)
     return jnp.broadcast_to(found[0], shape), jnp.broadcast_to(found[1], shape)
+
+
+def _alike(one: Padded, other: Padded) -> tuple[Padded, Padded] | None:
+    """Two lists as lists of one layout; None if no element of one can equal one of the other."""
+    one, other = map(_comparable, _as_texts(one, other))
+    try:
+        one = one.joined(other.kind, other.types)
+    except DifferentKinds:
+        _check_texts(one.kind, other.kind)
+        return None
+    return one, other.as_elements_of(one)
 
 
 def _as_texts(one: Padded, other: Padded) -> tuple[Padded, Padded]:

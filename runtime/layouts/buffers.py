@@ -21,7 +21,11 @@ def known_length(structure: Any) -> int | None:
 
 def with_length_leaf(structure: Any) -> Any:
     """The same structure with the length as a leaf."""
-    return structure if known_length(structure) is None else _structure(_built(structure).with_(length=LEAF))
+    return (
+        structure
+        if known_length(structure) is None
+        else jax.tree_util.tree_structure(_built(structure).with_(length=LEAF))
+    )
 
 
 def joined_buffers(one: Seq, other: Seq) -> Seq | None:
@@ -32,7 +36,7 @@ def joined_buffers(one: Seq, other: Seq) -> Seq | None:
     if kinds[0] != kinds[1]:
         return None
     mine, theirs = map(_built, kinds)
-    kind = _structure(mine.bounded_as(theirs))
+    kind = jax.tree_util.tree_structure(mine.bounded_as(theirs))
     return Seq(kind, range(kind.num_leaves), [LEAF] * kind.num_leaves, BUFFERS)
 
 
@@ -47,7 +51,3 @@ def length_and_arrays(side: Side) -> tuple[tuple[Layout, Source], list[Side]]:
 
 def _built(structure: Any) -> Any:
     return jax.tree_util.tree_unflatten(structure, [LEAF] * structure.num_leaves)
-
-
-def _structure(contents: Any) -> Any:
-    return jax.tree_util.tree_structure(contents)
