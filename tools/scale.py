@@ -183,7 +183,7 @@ PLACES = ("once", "per step", "per layer")
 
 
 def collectives(text: str) -> dict[str, Counter[str]]:
-    """How many of each kind there are in an optimised program, by the loop that they are in.
+    """How many of each kind there are in an optimized program, by the loop that they are in.
 
     One that XLA has split among several fusions has one channel, and counts once.
     """
@@ -219,7 +219,7 @@ def main(arguments_given: list[str] | None = None) -> int:
     parser.add_argument("--layers", type=int, default=Sizes().layers)
     parser.add_argument("--batch", type=int, default=Sizes().batch)
     parser.add_argument("--length", type=int, default=Sizes().length, help="of the cache")
-    parser.add_argument("--hlo", type=Path, help="folder for the optimised programs")
+    parser.add_argument("--hlo", type=Path, help="folder for the optimized programs")
     options = parser.parse_args(arguments_given)
     for name, value in {
         "TPU_SKIP_MDS_QUERY": "1", "TPU_ACCELERATOR_TYPE": "v5litepod-4", "TPU_WORKER_HOSTNAMES": "localhost",

@@ -1,4 +1,4 @@
-"""`in_steps`: an expression in which calls may raise in; one step for each such call, and the rest, out."""
+"""`Steps`: an expression in which calls may raise in; one step for each such call, and the rest, out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse the text of an optimised HLO module into lines with the user's source line of each instruction.
+"""Parse the text of an optimized HLO module into lines with the user's source line of each instruction.
 
 XLA hands out no other form of a compiled program that is open to Python. Its text names places in two ways, by
 release: as an entry of tables at the top (``stack_frame_id``), or in the instruction itself (``source_file``,

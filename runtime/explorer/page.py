@@ -330,7 +330,7 @@ class _Page:
         if self.contents.compiled is None:
             return "<p class=empty>The program has symbolic dimensions: XLA compiles it for concrete sizes.</p>"
         return _list(
-            "optimised HLO",
+            "optimized HLO",
             "".join(self._text(each.text, self._known(each.position)) for each in self.contents.compiled),
         )
 

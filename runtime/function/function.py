@@ -286,7 +286,7 @@ class Function(Made, Generic[P, R], Forwarding):
           **kwargs: as in `get_concrete_function`.
 
         Returns:
-          A function like `Graph.as_text`, whose default stage is ``"hlo"``.
+          A function like `Graph.as_text`, whose default stage is ``"hlo"``. It raises `ValueError` for a stage that there is not.
 
         >>> import autograph as ag, jax.numpy as jnp
         >>> f = ag.function(lambda x: x * x)

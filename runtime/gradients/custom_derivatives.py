@@ -86,6 +86,9 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
     Returns:
       A function with the parameters, the values and the gradients of ``f``.
 
+    Raises:
+      TypeError: ``f`` is not callable.
+
     >>> import autograph as ag, jax, jax.numpy as jnp
     >>> layer = ag.recompute_grad(lambda x: jnp.sin(jnp.sin(x)))
     >>> print(jax.grad(layer)(0.0))

@@ -126,7 +126,7 @@ def text_value(tag: str, texts: Any, description: str | None) -> Any:
 
 
 def graph_value(tag: str, graph: bytes) -> Any:
-    """A serialised ``GraphDef``, under a tag of its own in TensorBoard's graphs."""
+    """A serialized ``GraphDef``, under a tag of its own in TensorBoard's graphs."""
     # `RunMetadata(function_graphs=[FunctionGraphs(pre_optimization_graph=graph)])`, whose classes tensorboardX leaves
     # out: fields 4 and 2, each a message within the other.
     metadata = _field(4, _field(2, graph))

@@ -38,7 +38,7 @@ _PATH = re.compile(r"[^\w]+")
 
 
 def graph_of(programs: Sequence[Collected]) -> bytes:
-    """The programs as one serialised ``GraphDef``; of several, each in a scope of its name."""
+    """The programs as one serialized ``GraphDef``; of several, each in a scope of its name."""
     from tensorboardX.proto.graph_pb2 import GraphDef
     from tensorboardX.proto.versions_pb2 import VersionDef
 

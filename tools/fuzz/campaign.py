@@ -1,4 +1,4 @@
-"""Run many programs in worker processes, shrink failures, and summarise the results."""
+"""Run many programs in worker processes, shrink failures, and summarize the results."""
 
 from __future__ import annotations
 

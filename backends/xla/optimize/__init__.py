@@ -1,1 +1,1 @@
-"""Optimisations of staged statements before they are lowered to `jax.lax`."""
+"""Optimizations of staged statements before they are lowered to `jax.lax`."""
