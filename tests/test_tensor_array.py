@@ -56,6 +56,20 @@ def test_refusals():
         ag.TensorArray(jnp.int32, dynamic_size=True, max_size=3).write(3, 1)
     with pytest.raises(ValueError, match="of one shape"):
         ag.TensorArray(jnp.int32, size=2).split(jnp.arange(3), [1, 2])
+    for make in (lambda: ta.unstack(3), lambda: ta.split(3, [1])):
+        with pytest.raises(ValueError, match="a first axis"):
+            make()
+
+
+@pytest.mark.parametrize("index", [3, -1])
+def test_elements_that_are_not_there(index):
+    ta = ag.TensorArray(jnp.int32, dynamic_size=True)
+    for k in range(3):
+        ta = ta.write(k, k + 5)  # with room for a fourth
+    for read in (lambda: ta.read(index), lambda: ta.gather([0, index])):
+        for run in (read, jax.jit(read)):
+            with pytest.raises(IndexError, match=f"read at index {index} of a TensorArray with 3 elements"):
+                run()
 
 
 @pytest.mark.parametrize("make_range", [range, ag.range])

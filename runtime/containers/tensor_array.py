@@ -131,7 +131,7 @@ class TensorArray:
         >>> ag.TensorArray("int32", size=2).write(0, 5).write(1, 6).stack().tolist()
         [5, 6]
         """
-        element = self._element(value)
+        element = self._cast(value)
         place = _index(index)
         if isinstance(place, jax.Array) or isinstance(self._count, jax.Array):
             self._check_room()
@@ -157,8 +157,8 @@ class TensorArray:
         6
         """
         index = _index(index)
-        if isinstance(index, int) and isinstance(self._count, int) and not 0 <= index < self._count:
-            raise IndexError(f"read at index {index} of a TensorArray with {self._count} elements")
+        if isinstance(index, int):
+            self._check_element(index)
         return self._filled()[index]
 
     def stack(self) -> jax.Array:
@@ -193,12 +193,12 @@ class TensorArray:
           A TensorArray of size ``n``.
 
         Raises:
-          ValueError: the size is fixed, and is not ``n``.
+          ValueError: the size is fixed, and is not ``n``; or ``value`` is a scalar.
 
         >>> ag.TensorArray("int32", size=2).unstack([[1, 2], [3, 4]]).read(1).tolist()
         [3, 4]
         """
-        elements = self._cast(value)
+        elements = self._cast_elements(value)
         if not self._dynamic and isinstance(self._count, int) and elements.shape[0] != self._count:
             raise ValueError(f"unstack of {elements.shape[0]} elements into a TensorArray of {self._count}")
         after = self._with_elements(tuple(elements.shape[1:]))
@@ -213,10 +213,17 @@ class TensorArray:
         Returns:
           An array of shape ``(n, *element_shape)``.
 
+        Raises:
+          IndexError: a known index is out of range.
+
         >>> ag.TensorArray("int32", size=3).unstack([5, 6, 7]).gather([2, 0]).tolist()
         [7, 5]
         """
-        return self._filled()[jnp.asarray(plain(indices))]
+        where = plain(indices)
+        if not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(where)):
+            for index in np.asarray(where).ravel().tolist():
+                self._check_element(index)
+        return self._filled()[jnp.asarray(where)]
 
     def scatter(self, indices: TensorLike, value: TensorLike) -> TensorArray:
         """Return a new array with the slices of ``value`` along its first axis at ``indices``.
@@ -227,6 +234,11 @@ class TensorArray:
 
         Returns:
           A TensorArray.
+
+        Raises:
+          IndexError: a known index is out of range.
+          ValueError: the shape or the dtype of the elements differs.
+          StagingError: an index is traced, and the capacity is not known.
 
         >>> ag.TensorArray("int32", size=3).scatter([2, 0], [7, 5]).stack().tolist()
         [5, 0, 7]
@@ -280,12 +292,12 @@ class TensorArray:
           A TensorArray of size ``len(lengths)``.
 
         Raises:
-          ValueError: the lengths differ, or do not add up to the length of ``value``.
+          ValueError: the lengths differ, or do not add up to the length of ``value``; or that is a scalar.
 
         >>> ag.TensorArray("int32", size=2).split([1, 2, 3, 4], [2, 2]).read(1).tolist()
         [3, 4]
         """
-        elements = self._cast(value)
+        elements = self._cast_elements(value)
         sizes = {operator.index(length) for length in np.asarray(lengths).tolist()}
         if len(sizes) != 1:
             raise ValueError(f"a TensorArray holds elements of one shape; split into lengths {sorted(sizes)}")
@@ -363,6 +375,11 @@ class TensorArray:
             return self._count if self._buffer is None else self._buffer.shape[0]
         return self._max_size if self._max_size is not None else self._room
 
+    def _check_element(self, index: int) -> None:
+        """See that there is an element at a known index, if it is known how many there are."""
+        if isinstance(self._count, int) and not 0 <= index < self._count:
+            raise IndexError(f"read at index {index} of a TensorArray with {self._count} elements")
+
     def _zeros(self, count: Any, shape: Any) -> Any:
         return jnp.zeros((count, *shape), self._dtype)
 
@@ -419,9 +436,6 @@ class TensorArray:
 
     # Elements.
 
-    def _element(self, value: Any) -> Any:
-        return self._cast(value)
-
     def _cast(self, value: Any) -> Any:
         value = plain(value)
         array = jnp.asarray(value)
@@ -432,6 +446,12 @@ class TensorArray:
                     f"{user_location()}\n  A TensorArray of {self._dtype} is written a value of {array.dtype}. Cast it."
                 )
         return array.astype(self._dtype)
+
+    def _cast_elements(self, value: Any) -> Any:
+        elements = self._cast(value)
+        if elements.ndim == 0:
+            raise ValueError("the elements of a TensorArray are along a first axis, which a scalar does not have")
+        return elements
 
 
 jax.tree_util.register_pytree_node_class(TensorArray)

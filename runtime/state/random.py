@@ -138,10 +138,13 @@ class Generator(Module):
         Returns:
           A key array of shape ``(count,)``.
 
+        Raises:
+          ValueError: the number is negative.
+
         >>> ag.random.Generator.from_seed(7).split(3).shape
         (3,)
         """
-        return jax.random.split(self.key(), count)
+        return jax.random.split(self.key(), *_checked((count,)))
 
     def normal(
         self, shape: _Shape = (), dtype: DTypeLike = float, mean: ArrayLike = 0.0, stddev: ArrayLike = 1.0
