@@ -287,7 +287,7 @@ def test_differences_are_of_structure_kind_and_value():
 
 
 def test_a_saved_failure_runs_by_itself(tmp_path):
-    text = as_test(Failure(5, "jit", "value", "wrong", LOOP, ONE_INPUT, LOOP))
+    text = as_test(Failure(5, "jit", "value", "wrong", LOOP, ONE_INPUT))
     namespace = {}
     file = tmp_path / "test_saved.py"
     file.write_text(text)

@@ -36,7 +36,7 @@ def joined_buffers(one: Seq, other: Seq) -> Seq | None:
     if kinds[0] != kinds[1]:
         return None
     mine, theirs = map(_built, kinds)
-    kind = jax.tree_util.tree_structure(mine.bounded_as(theirs))
+    kind: Any = jax.tree_util.tree_structure(mine.bounded_as(theirs))
     return Seq(kind, range(kind.num_leaves), [LEAF] * kind.num_leaves, BUFFERS)
 
 

@@ -68,10 +68,6 @@ class Process:
         answer: dict[str, Any] = json.loads(line) if line else {"error": "its process died"}
         return answer
 
-    @property
-    def is_alive(self) -> bool:
-        return self._process.poll() is None
-
     def close(self) -> None:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()

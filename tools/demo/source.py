@@ -25,10 +25,10 @@ def beside(left: str, right: str, width: int = WIDTH) -> str:
     return "\n".join(f"{a:{first}} | {b}".rstrip() for a, b in rows)
 
 
-def before_and_after(function: Callable[..., Any], width: int = WIDTH) -> str:
+def before_and_after(function: Callable[..., Any]) -> str:
     """The function's own source and its converted source."""
     original = textwrap.dedent(inspect.getsource(function))
-    return beside("# As written\n" + original, "# As converted\n" + ag.to_code(function), width)
+    return beside("# As written\n" + original, "# As converted\n" + ag.to_code(function))
 
 
 def main(output: Path) -> bool:

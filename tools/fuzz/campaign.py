@@ -53,7 +53,6 @@ class Failure:
     text: str
     source: str
     inputs: tuple[Any, ...]
-    original: str
 
 
 def modes_of(seed: int) -> tuple[str, ...]:
@@ -108,7 +107,7 @@ def try_program(program: Program, seconds_to_shrink: float = 60.0) -> Report:
             failing = inputs  # it takes several calls, or lanes
         smaller = shrink(program.source, functools.partial(fails, inputs=failing), seconds_to_shrink)
         text = _run_once(mode, by_xla, smaller, failing).text or verdict.text
-        report.failure = Failure(program.seed, mode, verdict.kind, text, smaller, failing, program.source)
+        report.failure = Failure(program.seed, mode, verdict.kind, text, smaller, failing)
         break
     return report
 
@@ -139,7 +138,7 @@ def try_program_gradients(program: Program) -> Report:
     elif verdict.kind != "same":
         report.counts["run"]["differences"] += 1
         source = program.source
-        report.failure = Failure(program.seed, "gradient", verdict.kind, verdict.text, source, program.inputs, source)
+        report.failure = Failure(program.seed, "gradient", verdict.kind, verdict.text, source, program.inputs)
     return report
 
 
@@ -303,7 +302,7 @@ class _Worker:
     def give_up(self, kind: str) -> Report:
         assert self.seed is not None
         program = make_program(self.seed)
-        failure = Failure(self.seed, "", kind, "", program.source, program.inputs, program.source)
+        failure = Failure(self.seed, "", kind, "", program.source, program.inputs)
         report = Report(self.seed, failure)
         report.counts["run"].update(programs=1, differences=1)
         self.stop()

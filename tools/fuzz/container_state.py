@@ -85,8 +85,8 @@ class ContainerState(ListState):
         """Of the numbers that containers hold."""
         return FLOAT if "smooth" in self.features else INT
 
-    def _numbers(self, least: int, most: int) -> str:
-        return ", ".join(self._operand(self._kind) for _ in range(self.random.randint(least, most)))
+    def _numbers(self, most: int) -> str:
+        return ", ".join(self._operand(self._kind) for _ in range(self.random.randint(0, most)))
 
     def _begin(self, *starts: str) -> tuple[str, str]:
         """Write what is there before a loop; a stem for its names, and the variable that sums what is found."""
@@ -187,7 +187,7 @@ class ContainerState(ListState):
 
     def _deque(self) -> None:
         most = self.random.choice(("", "", ", maxlen=3", ", maxlen=2"))
-        number, total = self._begin(f"q# = deque([{self._numbers(0, 2)}]{most})")
+        number, total = self._begin(f"q# = deque([{self._numbers(2)}]{most})")
         steps: list[Step] = [
             "q#.append(&)", "q#.appendleft(& + ^)", "q#.extend([&, @ - &])", "q#.rotate(1)", "q#.rotate(-1)",
             ("if q#:", "@ += q#.popleft()"), ("if len(q#) > 1:", "@ -= q#.pop()"), ("if q#:", "q#[-1] += &"),
@@ -221,7 +221,7 @@ class ContainerState(ListState):
         self._end(number, total, ["len(h#)", "sum(h#)", "(h#[0] if h# else 5)", "@"])
 
     def _sorted(self) -> None:
-        number, total = self._begin(f"o# = sorted([{self._numbers(0, 2)}])")
+        number, total = self._begin(f"o# = sorted([{self._numbers(2)}])")
         steps: list[Step] = [
             "bisect.insort(o#, & - ^)", "bisect.insort_left(o#, @)", "@ += bisect.bisect_left(o#, &)",
             "@ -= bisect.bisect_right(o#, &)", ("if len(o#) > 2:", "del o#[0]"), ("if o#:", "@ += o#[-1] - o#[0]"),
@@ -436,7 +436,7 @@ class ContainerState(ListState):
 
     def _attempts(self) -> None:
         a, b, c = (self._operand(self._kind) for _ in range(3))
-        number, total = self._begin(f"x# = [{self._numbers(0, 3)}]", f"d# = {{0: {a}, 1: {b}, 3: {c}}}")
+        number, total = self._begin(f"x# = [{self._numbers(3)}]", f"d# = {{0: {a}, 1: {b}, 3: {c}}}")
         steps: list[Step] = [
             ("try:", "@ += x#[$]", "except IndexError:", "@ -= 1"), ("try:", "@ += d#[$]", "except KeyError:", "@ += &"),
             ("try:", "@ += x#.pop()", "except IndexError:", "x#.append(&)"), ("try:", "x#[$] = &", "except LookupError:", "@ += ^"),
@@ -460,7 +460,7 @@ class ContainerState(ListState):
         self._end(number, total, ["len(x#)", "sum(x#)", "d#[0]", "@"])
 
     def _slices(self) -> None:
-        number, total = self._begin(f"x# = [{self._numbers(0, 2)}]", "y# = []")
+        number, total = self._begin(f"x# = [{self._numbers(2)}]", "y# = []")
         steps: list[Step] = [
             "@ += sum(x#[-($ % 3 + 1):])", "@ += sum(x#[$ % 2:])", "@ -= sum(x#[:-1])", "@ += len(x#[1:$ + 1])", "y# = x#[1:]",
             "y# = x#[:$]", "x# = x#[-3:]", "x# = x#[len(x#) // 2:]", "y# += x#", "y# = y# + x#[:1]", "y#.extend(x#[::2])",

@@ -187,7 +187,7 @@ class LongLoops(TracedKeys):
             "[[0] * 3 for _ in range(3)]",
             "[[0 for _ in range(3)] for _ in range(3)]",
         )
-        return text.replace("~", f"[{self._numbers(0, 2)}]").replace("|", self.random.choice(tables))
+        return text.replace("~", f"[{self._numbers(2)}]").replace("|", self.random.choice(tables))
 
     def _row(self) -> list[str]:
         return [self._operand(INT) if self.chance(0.4) else self.constant(INT) for _ in range(3)]

@@ -33,10 +33,9 @@ _ELEMENT = {FLOATS: FLOAT, INTS: INT}
 
 @dataclass
 class _Loop:
-    """The innermost loop that is being written: whether ``continue`` may stand in it, and does."""
+    """The innermost loop that is being written: whether ``continue`` may stand in it."""
 
     may_continue: bool = True
-    continues: bool = False
 
 
 class Statements(Expressions):
@@ -293,7 +292,6 @@ class Statements(Expressions):
         if kind == "return":
             self.return_()
         else:
-            self.loops[-1].continues |= kind == "continue"
             self.line(kind)
         return True
 
