@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from autograph.runtime.staging.statements.loop_settling import Settling
 
 
 class Node:
@@ -304,3 +305,74 @@ def test_a_node_that_is_made_unseen_in_a_branch_is_refused():
         ag.StagingError, match=r"A branch of this statement makes a Node.*\n.*Call the class itself: Node"
     ):
         ag.function(copies)(jnp.float32(5))
+
+
+def chain_of(xs):
+    first = None
+    for v in xs[::-1]:
+        first = Node(v, first)
+    return first
+
+
+def walked(xs):
+    node, count = chain_of(xs), 0
+    while node is not None and node.value < 90.0:
+        node = node.next
+        count += 1
+    return count, -1.0 if node is None else node.value
+
+
+def walked_by_two(xs):
+    slow = fast = chain_of(xs)
+    while fast is not None and fast.next is not None and fast.value < 90.0:
+        slow = slow.next
+        fast = fast.next.next
+    return slow.value, fast is None
+
+
+def written_at_the_end(xs):
+    first = node = chain_of(xs)
+    while node.next is not None and node.value < 90.0:
+        node = node.next
+    node.value = 7.0
+    return weighed(first)
+
+
+def reversed_up_to_one(xs):
+    node, previous = chain_of(xs), None
+    while node is not None and node.value < 90.0:
+        following = node.next
+        node.next = previous
+        previous, node = node, following
+    return weighed(previous)
+
+
+def to_the_last_of_another_class(xs):
+    last = Tree(50.0)
+    node = Node(xs[0], Node(xs[1], Node(xs[2], Node(xs[3], last))))
+    total = 0.0
+    while node.value < 40.0:
+        total += node.value
+        node = node.next
+    return total, node.value
+
+
+@pytest.mark.parametrize(
+    "program", [walked, walked_by_two, written_at_the_end, reversed_up_to_one, to_the_last_of_another_class]
+)
+def test_a_loop_finds_all_that_it_walks_over_at_once(program, monkeypatch):
+    rounds = []
+    begun = Settling.begin_round
+    monkeypatch.setattr(Settling, "begin_round", lambda self: [rounds.append(self), begun(self)][1])
+    chains = [np.arange(1.0, n + 1) for n in (6, 12)]
+    counts = []
+    for chain in chains:
+        found = [ag.function(program)(jnp.array(chain)), program(chain)]
+        np.testing.assert_allclose(*map(numbers, found), rtol=1e-6)
+        counts.append(len(rounds))
+        rounds.clear()
+        chain[3] = 95.0
+        found = [ag.function(program)(jnp.array(chain)), program(chain)]
+        np.testing.assert_allclose(*map(numbers, found), rtol=1e-6)
+        rounds.clear()
+    assert counts[0] == counts[1] < 24  # of the loop, and of that which weighs the nodes

@@ -50,6 +50,7 @@ from autograph.runtime.staging.statements.loop_state import (
     typed_unbound,
     variable_layout,
 )
+from autograph.runtime.staging.statements.node_steps import with_further_steps
 
 _MAX_ROUNDS = 12
 _MOST_ROUNDS = 100
@@ -501,6 +502,8 @@ class Settling:
         if before == after and isinstance(before.inner, Array):  # as most are
             carried.results = last.results(carried.types, range(len(leaves)), leaves)
             return False
+        if carried.references:
+            after = with_further_steps(before, after)
         count = len(self._mismatches)
         joined = self.joiner.join(carried.variable.name, before, after)
         if len(self._mismatches) > count:
