@@ -441,3 +441,21 @@ def test_a_dict_that_iterations_choose_of_itself_and_another_name_is_not_taken_f
 
     with pytest.raises(ag.StagingError, match=r"identical(.|\n)*which one is known only at run time"):
         ag.function(f)(jnp.int32(0), jnp.int32(5))
+
+
+class Leaf:
+    def __init__(self, value):
+        self.value = value
+
+
+def test_one_of_several_classes_that_a_loop_hands_on_is_not_taken_for_another():
+    def program(n):
+        first, last = Node(1.0), Leaf(2.0)
+        p, i = first, 0
+        while i < n:
+            p = last
+            i += 1
+        return p is last
+
+    with pytest.raises(ag.StagingError, match=r"identical(.|\n)*which one is known only at run time"):
+        ag.function(program)(jnp.int32(3))

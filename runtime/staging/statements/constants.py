@@ -20,7 +20,6 @@ from autograph.runtime.layouts.one_of import (
     candidates_of,
     code_of,
     each,
-    each_purely,
     holds_objects,
     is_among,
     is_one_of,
@@ -166,12 +165,3 @@ def _is_of_user(called: Any) -> bool:
 def _keeps_its_arguments(called: Any) -> bool:
     is_users_class = isinstance(called, type) and not is_library(called)
     return is_users_class or (isinstance(called, types.BuiltinFunctionType) and called.__name__ in _KEEPING)
-
-
-def is_identical(one: Any, other: Any) -> Any:
-    """``one is other``; a traced bool where either is one of several constants."""
-    if is_one_of(one):
-        return each_purely(one, lambda candidate: is_identical(candidate, other))
-    if is_one_of(other):
-        return each_purely(other, lambda candidate: is_identical(one, candidate))
-    return one is other

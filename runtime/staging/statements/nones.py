@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,10 +16,9 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.facts import Facts
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.unknown import check_known
-from autograph.runtime.layouts.one_of import is_one_of
+from autograph.runtime.layouts.one_of import each_purely, is_one_of
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, knowing, present_in
 from autograph.runtime.layouts.statement_variables import EmptySnapshot, Snapshot, tested
-from autograph.runtime.staging.statements.constants import is_identical
 from autograph.runtime.tracing.locations import user_location
 
 
@@ -65,9 +65,11 @@ class Nones(InTrace):
         check_known(other)
         if isinstance(one, Optional) or isinstance(other, Optional):
             return self._is_optional(one, other)
-        found = is_identical(one, other)
-        if found is not False:
-            return found
+        for value, asked in ((one, other), (other, one)):
+            if is_one_of(value):  # each object may itself stand for others
+                return each_purely(value, functools.partial(self.is_, asked))
+        if one is other:
+            return True
         if self._is_truth(one) and self._is_truth(other):  # a traced bool represents Python's, of which there are two
             return one == other
         return self.are_one(one, other)
