@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from autograph.runtime.containers.padded import Padded
 from tests.agreement import differences
 from tests.jaxprs import Counts
 
@@ -330,3 +331,19 @@ def test_room_is_not_reserved_for_more_than_may_be_used():
         ag.StagingError, match=r"appends to 'primes', and its iterations may append more than 16,777,216 "
     ):
         jax.jit(ag.convert(doubled))(jnp.array(30))
+
+
+def test_rows_that_are_alike_are_compared_and_not_joined(monkeypatch):
+    joins = []
+    joined = Padded.joined
+    monkeypatch.setattr(Padded, "joined", lambda *args: [joins.append(args), joined(*args)][1])
+
+    def table(i, mixed):
+        rows = [[a * b for b in range(5)] for a in range(N)]
+        rows[60] = [0, 1, 2.5, 3, 4] if mixed else rows[60]
+        return rows[i]
+
+    for mixed in (False, True):
+        np.testing.assert_allclose(ag.function(table)(jnp.int32(60), mixed), table(60, mixed))
+        assert len(joins) == 2 * mixed  # with a row of other types, and with the next
+        joins.clear()

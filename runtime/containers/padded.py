@@ -118,8 +118,12 @@ class Padded:
             return cls(len(elements), [stacked(elements)], kind, len(elements))
         taken = [flatten_element(element, is_array_leaf) for element in elements]
         made = cls(0, [STAGING.no_rows(STAGING.type_of(a)) for a in taken[0][1]], taken[0][0], 0)
+        last = taken[0][0], types_of(taken[0][1])
         for kind, leaves in taken[1:]:
-            made = made.joined(kind, types_of(leaves))
+            found = kind, types_of(leaves)
+            if found != last or kind.rows():  # to join the same again changes at most how long rows may be
+                made = made.joined(*found)
+            last = found
         columns = [made.as_held(kind, leaves) for kind, leaves in taken]
         buffers = [stacked(column) for column in zip(*columns, strict=True)]
         return cls(len(elements), buffers, made.kind, len(elements))
@@ -249,15 +253,14 @@ class Padded:
 
     def of_types(self, types: Sequence[LeafType]) -> Padded:
         """The same with buffers that take elements of these types as well."""
-        buffers = [
-            buffer.astype(
-                jnp.result_type(
-                    buffer.dtype, _SCALARS.get(type.dtype.kind, type.dtype) if type.weak_type else type.dtype
-                )
+        dtypes = [
+            jnp.result_type(
+                buffer.dtype, _SCALARS.get(type.dtype.kind, type.dtype) if type.weak_type else type.dtype
             )
             for buffer, type in zip(self.buffers, types, strict=True)
         ]
-        return self.with_(buffers=tuple(buffers))
+        pairs = zip(self.buffers, dtypes, strict=True)
+        return self.with_(buffers=tuple(b if b.dtype == dtype else b.astype(dtype) for b, dtype in pairs))
 
     def within(self, capacity: int) -> Padded:
         """The same in less room, which must be enough."""

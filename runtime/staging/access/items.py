@@ -142,7 +142,7 @@ class Items(InTrace):
             return
         if isinstance(target, dict) and holds_tracer(key):
             self.keys.end_trace(target, f"A {type(target).__name__} is written at a traced key")
-        method = getattr(type(target), "__setitem__", None)
+        method = None if has_contents(target) else getattr(type(target), "__setitem__", None)
         if isinstance(method, types.FunctionType):
             self.call(method)(target, key, value)
             return

@@ -502,8 +502,7 @@ class Settling:
         if before == after and isinstance(before.inner, Array):  # as most are
             carried.results = last.results(carried.types, range(len(leaves)), leaves)
             return False
-        if carried.references:
-            after = with_further_steps(before, after)
+        after = with_further_steps(before, after)
         count = len(self._mismatches)
         joined = self.joiner.join(carried.variable.name, before, after)
         if len(self._mismatches) > count:

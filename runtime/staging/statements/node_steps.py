@@ -23,10 +23,12 @@ _Steps = tuple[str, ...]
 
 def with_further_steps(before: Maybe, after: Maybe) -> Maybe:
     """The layout of a variable after an iteration, as one that may also be what the same steps lead to from there."""
-    starts, ends = _objects_of(before), _objects_of(after)
+    starts = _objects_of(before)
+    if not starts:
+        return after
     known = set(map(id, starts))
-    new = [each for each in ends if id(each) not in known]
-    if not starts or not new:
+    new = [each for each in _objects_of(after) if id(each) not in known]
+    if not new:
         return after
     found = _led_to([*starts, *new], _steps_between(starts, new))
     return _with_objects(after, found[len(starts) + len(new) :])  # type: ignore[return-value]
