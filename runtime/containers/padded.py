@@ -254,9 +254,7 @@ class Padded:
     def of_types(self, types: Sequence[LeafType]) -> Padded:
         """The same with buffers that take elements of these types as well."""
         dtypes = [
-            jnp.result_type(
-                buffer.dtype, _SCALARS.get(type.dtype.kind, type.dtype) if type.weak_type else type.dtype
-            )
+            jnp.result_type(buffer.dtype, _SCALARS.get(type.dtype.kind, type.dtype) if type.weak_type else type.dtype)
             for buffer, type in zip(self.buffers, types, strict=True)
         ]
         pairs = zip(self.buffers, dtypes, strict=True)
