@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -46,6 +47,13 @@ from autograph.runtime.tracing.recording import births
 
 # Tracers first: to ask one whether it is a `jax.Array` takes ten times as long.
 _LEAVES = (jax.core.Tracer, jax.Array, np.ndarray, np.generic, str, bytes, int, float, complex, type(None), type)
+# Most values are of these classes: what is one of several says another class than its own, which takes long to find.
+_KNOWN = MappingProxyType(
+    {
+        **dict.fromkeys((int, float, complex, bool, str, bytes, type(None)), True),
+        **dict.fromkeys((list, tuple, dict, Optional, Perhaps), False),
+    }
+)
 
 
 # Layouts whose values are built of those of their parts.
@@ -57,6 +65,11 @@ Keeps = Callable[[Any], bool] | bool
 
 def is_leaf(value: Any) -> bool:
     """Whether a value has nothing in it: an array, a number, a text, None or a class."""
+    kind = type(value)
+    if (known := _KNOWN.get(kind)) is not None:
+        return known
+    if kind is OneOf and is_plain_object(candidates_of(value)[0]):
+        return False
     return isinstance(value, _LEAVES)
 
 
