@@ -376,3 +376,17 @@ def test_a_loop_finds_all_that_it_walks_over_at_once(program, monkeypatch):
         np.testing.assert_allclose(*map(numbers, found), rtol=1e-6)
         rounds.clear()
     assert counts[0] == counts[1] < 24  # of the loop, and of that which weighs the nodes
+
+
+def test_an_insertion_into_a_search_tree_is_traced_a_few_times(monkeypatch):
+    rounds = []
+    begun = Settling.begin_round
+    monkeypatch.setattr(Settling, "begin_round", lambda self: [rounds.append(self), begun(self)][1])
+    counts = []
+    for n in (4, 6):
+        values = np.array([4.0, 1.0, 6.0, 5.0, 2.0, 7.0])[:n]
+        found = [ag.function(inserted_by_loops_that_end)(jnp.array(values)), inserted_by_loops_that_end(values)]
+        np.testing.assert_allclose(*map(numbers, found), rtol=1e-6)
+        counts.append(len(rounds))
+        rounds.clear()
+    assert counts[1] - counts[0] <= 2 * 5

@@ -21,6 +21,7 @@ from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.describe import anonymous, describe, typed
 from autograph.runtime.layouts.kinds import Layout, may_be_none
 from autograph.runtime.layouts.mismatches import Mismatch, variables_of
+from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
     CellVariable,
@@ -197,7 +198,7 @@ class Carry:
             end.written.append(key)
             if place.get() is not UNBOUND:
                 layout, leaves = self.described(place, place.get())
-                end.types[key] = layout, [self.backend.type_of(leaf) for leaf in leaves]
+                end.types[key] = layout, [leaf if is_reference(leaf) else self.backend.type_of(leaf) for leaf in leaves]
             if isinstance(place, ContentsPlace) and isinstance(place.owner, TracedList):
                 end.lists[key] = list_end(place.owner, before, (id(place), ()), self.backend)
             if isinstance(place, ContentsPlace) and (appended := appended_to(place, before)) is not None:

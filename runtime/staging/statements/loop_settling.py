@@ -6,7 +6,7 @@ import functools
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from autograph.backends.base import Backend, LeafType, Output
+from autograph.backends.base import Backend, Output
 from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.growing_values import Growth, many_texts_in, parts_that_grow
@@ -45,6 +45,7 @@ from autograph.runtime.staging.statements.loop_state import (
     CarriedFurtherOut,
     CarryChanges,
     VariableEnd,
+    lasting,
     refuse_nesting,
     take_seen,
     typed_unbound,
@@ -289,16 +290,16 @@ class Settling:
             target.take(layout, injected(joined.left, target.start))
             raise CarriedFurtherOut(found)
 
-    def _carry_place(self, place: Place, types: tuple[Any, list[LeafType | None]] | None) -> None:
-        """Carry a place. ``types`` (with their tree) are those that an iteration was seen to leave in it."""
+    def _carry_place(self, place: Place, seen: tuple[Layout, list[Any]] | None) -> None:
+        """Carry a place. ``seen``: what an iteration was seen to leave in it (see `BodyEnd.types`)."""
         self.carry.snapshot.add(place)
         self.carry.variables.append(place)
         self.carry.found.add(id(place))
         if place.get() is UNBOUND:
             return
         carried = self.carry.start(place)
-        if types is not None:
-            take_seen(self.backend, carried, *types)
+        if seen is not None:
+            take_seen(self.backend, carried, *seen)
         self.carry.carried.append(carried)
 
     def _leave_to_outer_loops(self, end: BodyEnd) -> None:
@@ -324,9 +325,9 @@ class Settling:
             if (ended is None and key in end.growing) or (type(place), place.name) in made_anew:
                 continue
             inner = [self.lists]
-            around[0].learn(self.code, place, ended or end.types.get(key))
+            around[0].learn(self.code, place, ended or lasting(end.types.get(key)))
             for loop in reversed(loops):
-                known = end.types.get(key) if ended is None else loop.lists.around(ended, inner)
+                known = lasting(end.types.get(key)) if ended is None else loop.lists.around(ended, inner)
                 around[0].learn(loop.code, place, known)
                 inner.append(loop.lists)
             found = True

@@ -27,6 +27,7 @@ from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, sizes_
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.optional import Optional
+from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.layouts.sides import injected
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
@@ -266,15 +267,21 @@ def typed_unbound() -> Maybe:
     return Maybe(NOTHING, Static(False), "unbound")
 
 
-def take_seen(backend: Backend, carried: Carried, layout: Layout, types: Sequence[LeafType | None]) -> None:
-    """Carry a place so that it holds what an iteration was seen to leave in it, if that is all arrays."""
-    if layout == carried.layout:
+def lasting(seen: tuple[Layout, list[Any]] | None) -> tuple[Layout, list[Any]] | None:
+    """What was seen of a place in a trace, for another trace, in which other nodes are made."""
+    return None if seen is None else (seen[0], [None if is_reference(leaf) else leaf for leaf in seen[1]])
+
+
+def take_seen(backend: Backend, carried: Carried, layout: Layout, leaves: Sequence[Any]) -> None:
+    """Carry a place so that it holds what an iteration was seen to leave in it, if that is all arrays, by their types, and references."""
+    types = [leaf if isinstance(leaf, LeafType) else None for leaf in leaves]
+    if layout == carried.layout and not any(map(is_reference, leaves)):
         pairs = zip(carried.types[:-1], types, strict=True)
         joined = [backend.join(a, b) if a is not None and b is not None else a for a, b in pairs]
         carried.types[:-1] = [new or old for new, old in zip(joined, carried.types[:-1], strict=True)]
-    elif None not in types:
+    elif not any(leaf is None for leaf in leaves):
         joiner = Joiner(backend)
-        seen = Maybe(typed(layout, types, types), Static(True), "unbound")
+        seen = Maybe(typed(layout, leaves, types), Static(True), "unbound")
         found = joiner.join(carried.variable.name, carried.typed(), seen)
         if not joiner.mismatches:
             assert isinstance(found.layout, Maybe)
@@ -349,6 +356,7 @@ class BodyEnd:
       variables: what the loop carried, or may come to carry, in this trace.
       unknown: by the identity of its variable, the error for who reads a list that only a run of the program would know.
       rebound: the cells that an iteration rebinds.
+      types: by the key of a place that it writes, the layout of what it leaves there, and the type of each leaf; a reference itself.
       absences: the classes, and names, of errors that the program may raise since something is absent, which an iteration may
         provide for the next.
       has_containers: whether there are containers or objects in the loop's state, or anything is known of others.
@@ -371,7 +379,7 @@ class BodyEnd:
         self.growing: dict[Any, GrowingList | None] = {}
         self.lists: dict[Any, ListEnd] = {}
         self.reads: set[int] = set()
-        self.types: dict[Any, tuple[Any, list[LeafType | None]]] = {}
+        self.types: dict[Any, tuple[Layout, list[Any]]] = {}
         self.has_containers = False
         self.aliasing = BodyAliasing()
         self.absences: list[tuple[type[BaseException], str | None]] = []
