@@ -330,15 +330,3 @@ def test_a_text_with_characters_and_floats_is_returned():
         return line
 
     assert ag.function(f)(jnp.float32(1.5), jnp.int32(3)) == f(1.5, 3) == "1.5,x1.5,"
-
-
-def test_constant_texts_and_others_in_one_list_are_refused():
-    def f(n):
-        words = []
-        for k in range(n):
-            words.append("none" if k % 2 else str(n))
-            words.append("")
-        return words
-
-    with pytest.raises(ag.StagingError, match=r"test_characters_of_texts.py:\d+(.|\n)*elements of different structure"):
-        ag.function(f)(jnp.int32(3))

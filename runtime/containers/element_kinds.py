@@ -21,9 +21,10 @@ from autograph.backends.base import MISSING, LeafType
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.extents import Bound, Extent, exactly
 from autograph.runtime.containers.shown_kinds import shown_kind
+from autograph.runtime.containers.spelled_texts import Spelled, Written, is_unread, spelled_texts
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import anonymous, describe, unflatten, with_leaves
-from autograph.runtime.layouts.join import Joiner
+from autograph.runtime.layouts.join import Joiner, Types
 from autograph.runtime.layouts.kinds import (
     LEAF,
     NOTHING,
@@ -34,12 +35,14 @@ from autograph.runtime.layouts.kinds import (
     Static,
     Tree,
     leaves_of,
+    rooms_of,
 )
 from autograph.runtime.layouts.objects import is_frozen_kind, is_plain_object
 from autograph.runtime.layouts.one_of import renumbered
-from autograph.runtime.layouts.paths import Path
+from autograph.runtime.layouts.paths import Path, worded
 from autograph.runtime.layouts.sides import Given, Joined, Renumbered, Side, Source
 from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.layouts.text_kinds import is_text_kind, is_text_layout
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
@@ -63,14 +66,17 @@ ARRAY = _Array()
 class Kind:
     """What every element of a list is like: how it is put together, and its leaves that are no arrays.
 
-    Attributes: is_mutable (whether a list, dict or object is in it, that can be written to), holds_objects (whether any is).
+    Attributes:
+      is_mutable: whether a list, dict or object is in it, that can be written to; holds_objects: whether any is.
+      is_unread: whether a text is in it of which it tells only what it is made of.
     """
 
     def __init__(self, layout: Layout, statics: tuple[Any, ...]) -> None:
         self.layout = _with_statics(layout, statics)
         self.statics = statics
-        self.is_mutable = any(map(_is_mutable, _within(layout)))
-        self.holds_objects = any(map(_is_object, _within(layout)))
+        self.is_mutable = any(map(_is_mutable, _apart_from_texts(layout)))
+        self.holds_objects = any(map(_is_object, _apart_from_texts(layout)))
+        self.is_unread = is_unread(layout)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -134,13 +140,17 @@ class Kind:
 
         return self.with_extents(extent)
 
+    def holds_texts(self) -> bool:
+        """Whether a text is in it, or is the element."""
+        return any(map(is_text_layout, _within(self.layout))) or any(type(each) is str for each in self.statics)
+
     def with_plain_tuples(self) -> Kind:
         """The same, as comparisons see it: a named tuple is equal to the tuple of its items."""
         return Kind(_with_plain_tuples(self.layout), self.statics)
 
     def depths(self) -> list[tuple[int, ...]]:
         """For each array leaf the room of the lists that it lies in, outer ones first."""
-        return [rooms for rooms, static in zip(_rooms(self.layout, ()), self.statics, strict=True) if static is ARRAY]
+        return [rooms for rooms, static in zip(rooms_of(self.layout), self.statics, strict=True) if static is ARRAY]
 
 
 def _rows_of(layout: Layout, where: Where) -> Iterator[tuple[Where, Row]]:
@@ -167,18 +177,6 @@ def _with_plain_tuples(layout: Layout) -> Layout:
     return layout.with_parts(parts)
 
 
-def _rooms(layout: Layout, around: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """For each leaf the room of the lists around it."""
-    if isinstance(layout, Row):
-        yield around
-        yield from _rooms(layout.item, (*around, layout.capacity))
-    elif layout.parts:
-        for part in layout.parts:
-            yield from _rooms(part, around)
-    elif layout.count:
-        yield around
-
-
 def _with_statics(layout: Layout, statics: Sequence[Any]) -> Layout:
     """The layout, its rows with what the leaves of their items are."""
     if not layout.parts:
@@ -196,6 +194,14 @@ def _within(layout: Layout) -> Iterator[Layout]:
     yield layout
     for part in layout.parts:
         yield from _within(part)
+
+
+def _apart_from_texts(layout: Layout) -> Iterator[Layout]:
+    """What is in a layout; not the lists of code points, which nobody writes to."""
+    if not is_text_kind(layout):
+        yield layout
+        for part in layout.parts:
+            yield from _apart_from_texts(part)
 
 
 def _is_object(layout: Layout) -> bool:
@@ -283,14 +289,33 @@ class _Stacked:
 
 
 class _KindJoiner(Joiner):
-    """Joins layouts of elements: lists that differ in length have a join, too."""
+    """Joins layouts of elements: lists that differ in length have a join, too, and so have texts that are made differently.
+
+    Attributes: reads (whether texts are to be read, so that their layouts tell their characters).
+    """
+
+    def __init__(self, types: Types, reads: bool = False) -> None:
+        super().__init__(types)
+        self.reads = reads
 
     def _join(self, left: Side, right: Side, path: Path) -> Layout:
         a, b = left.layout, right.layout
         is_row = isinstance(a, Row) or isinstance(b, Row)
         if _is_list(a) and _is_list(b) and (is_row or len(a.parts) != len(b.parts)):
             return self._join_in_room(left, right, path)
+        if (texts := spelled_texts(left, right, self.reads)) is not None:
+            return self._join_texts(*texts, path)
         return super()._join(left, right, path)
+
+    def _join_texts(self, left: Spelled, right: Spelled, path: Path) -> Layout:
+        """Two texts as the lists of their code points."""
+        joiner = _KindJoiner(self.types, self.reads)
+        joined = joiner.join(worded(path), left.layout, right.layout)
+        if joiner.mismatches:
+            return self._differ()
+        for one, other in zip(joined.left, joined.right, strict=True):
+            self._add(_placed_at(one, left.sources), _placed_at(other, right.sources))
+        return joined.layout
 
     def _join_in_room(self, left: Side, right: Side, path: Path) -> Layout:
         sides = left, right
@@ -324,7 +349,7 @@ class _KindJoiner(Joiner):
 
     def _joined(self, item: Layout, other: Layout) -> Joined | None:
         """The join of the layouts of two items; None if they have none."""
-        joiner = _KindJoiner(self.types)
+        joiner = _KindJoiner(self.types, self.reads)
         joined = joiner.join(self._whole[0], item, other)
         self.mismatches += joiner.mismatches
         return None if joiner.mismatches else joined
@@ -335,7 +360,9 @@ class _KindJoiner(Joiner):
         for part in _items(side):
             joined = self._joined(item, part.layout)
             assert joined is not None
-            columns.append([_shifted(source, part.start) for source in joined.right])
+            columns.append(
+                [_placed_at(source, range(part.start, part.start + part.layout.count)) for source in joined.right]
+            )
         if isinstance(side.layout, Row):
             return [_InRoom(source, capacity) for source in columns[0]]
         if not columns:
@@ -374,13 +401,14 @@ def _lengths(sides: Sequence[Side]) -> list[tuple[Layout, Source]]:
     ]
 
 
-def _shifted(source: Any, start: int) -> Any:
+def _placed_at(source: Any, leaves: Sequence[Any]) -> Any:
+    """What one side has in a place, given by its leaves: by what it has in the place of each of these instead."""
     if isinstance(source, int):
-        return source + start
+        return leaves[source]
     if isinstance(source, Renumbered | _InRoom):
-        return replace(source, of=_shifted(source.of, start))
-    if isinstance(source, _Stacked):
-        return replace(source, of=tuple(_shifted(each, start) for each in source.of))
+        return replace(source, of=_placed_at(source.of, leaves))
+    if isinstance(source, _Stacked | Written):
+        return replace(source, of=tuple(_placed_at(each, leaves) for each in source.of))
     return source
 
 
@@ -431,6 +459,9 @@ def _evaluated(
     if isinstance(source, Renumbered):
         return renumbered(_evaluated(source.of, leaves, lead, rooms, shape, dtype), source.table)
     axis = len(lead)
+    if isinstance(source, Written):
+        around = lead[:-1] if source.is_list else lead
+        return source.make(*[_evaluated(each, leaves, around, (), (), None) for each in source.of])
     if isinstance(source, _InRoom):
         found = _evaluated(source.of, leaves, (*lead, source.capacity), rooms[1:], shape, dtype)
     elif not source.of:
@@ -442,13 +473,15 @@ def _evaluated(
     return jnp.pad(found, [(0, more if k == axis else 0) for k in range(found.ndim)]) if more > 0 else found
 
 
-def join_kinds(one: Kind, types: Sequence[LeafType], other: Kind, other_types: Sequence[LeafType]) -> JoinedKinds:
-    """The join of two kinds, the array leaves of whose elements have these types.
+def join_kinds(
+    one: Kind, types: Sequence[LeafType], other: Kind, other_types: Sequence[LeafType], reads: bool = False
+) -> JoinedKinds:
+    """The join of two kinds, the array leaves of whose elements have these types. ``reads``: as of `_KindJoiner`.
 
     Raises:
       StagingError: there is none.
     """
-    joiner = _KindJoiner(LANGUAGE.operators.backend)
+    joiner = _KindJoiner(LANGUAGE.operators.backend, reads)
     joined = joiner.join("an element", _typed(one, types), _typed(other, other_types))
     differing = [
         each

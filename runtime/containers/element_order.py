@@ -10,22 +10,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.containers.element_kinds import DifferentKinds, Kind, flatten_element, is_array_leaf
-from autograph.runtime.containers.padded import Padded, types_of
+from autograph.runtime.containers.padded import Padded, row_at, types_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import ABSENT, Constants, Layout, Maybe, Object, Row, Tree
 from autograph.runtime.layouts.text_kinds import holds_text_kind, is_text_kind, is_text_of_codes
-from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
 
 def equal_to(held: Padded, value: Any) -> Any:
     """For each place of a list, whether its element equals this value. What is beyond the length equals nothing."""
     kind, leaves = flatten_element(value, is_array_leaf)
-    if is_text_kind(held.kind.layout) or is_text_kind(kind.layout):
-        found, value = LANGUAGE.operators.texts.places_of(held, value)
-        if found is not None:
-            return found
-        kind, leaves = flatten_element(value, is_array_leaf)
+    if kind.is_unread:
+        one = Padded.of([value]).read()
+        kind, leaves = one.kind, [row_at(buffer, 0) for buffer in one.buffers]
     held, kind = _comparable(held), kind.with_plain_tuples()
     try:
         whole = held.joined(kind, types_of(leaves))
@@ -88,6 +85,12 @@ def order_of(held: Padded, reverse: Any) -> Any:
     return order[jnp.argsort(~held.filled()[order], stable=True)]
 
 
+def places_in_order(held: Padded) -> Any:
+    """For each element, of which all places have one, how many come before it in their order."""
+    before, _ = _compared(held)
+    return jnp.sum(before, 0)
+
+
 def _compared(held: Padded) -> tuple[Any, Any]:
     """For each two elements, whether the first comes before the second, and whether they are equal."""
     held = _comparable(held)
@@ -101,7 +104,7 @@ def _compared(held: Padded) -> tuple[Any, Any]:
 
 def _alike(one: Padded, other: Padded) -> tuple[Padded, Padded] | None:
     """Two lists as lists of one layout; None if no element of one can equal one of the other."""
-    one, other = map(_comparable, _as_texts(one, other))
+    one, other = _comparable(one), _comparable(other)
     try:
         one = one.joined(other.kind, other.types)
     except DifferentKinds:
@@ -110,25 +113,17 @@ def _alike(one: Padded, other: Padded) -> tuple[Padded, Padded] | None:
     return one, other.as_elements_of(one)
 
 
-def _as_texts(one: Padded, other: Padded) -> tuple[Padded, Padded]:
-    """Two lists of which one holds characters, and the other constant texts, as lists of characters; any others as they are."""
-    if is_text_kind(one.kind.layout) is is_text_kind(other.kind.layout):
-        return one, other
-    texts = LANGUAGE.operators.texts
-    return texts.as_characters(one, other), texts.as_characters(other, one)
-
-
 def _check_texts(*kinds: Kind) -> None:
     """Refuse to compare elements of which some are texts, and have no layout in common, although they may be equal.
 
     Raises:
       StagingError: there are such.
     """
-    if any(holds_text_kind(kind.layout) for kind in kinds):
-        raise refused_texts()
+    if all(kind.holds_texts() for kind in kinds) and any(holds_text_kind(kind.layout) for kind in kinds):
+        raise _refused_texts()
 
 
-def refused_texts() -> StagingError:
+def _refused_texts() -> StagingError:
     """The error for texts in lists that are compared with what may be equal, and is held in another way."""
     return StagingError(
         f"{user_location()}\n  Strings of traced values in a list whose length is traced are compared here with strings that are made in "
@@ -137,6 +132,7 @@ def refused_texts() -> StagingError:
 
 
 def _comparable(held: Padded) -> Padded:
+    held = held.read()
     return held.with_(kind=held.kind.with_plain_tuples())
 
 
@@ -147,6 +143,8 @@ def _equal(layout: Layout, mine: Iterator[Any], others: Iterator[Any], lead: int
             f"{user_location()}\n  Objects in lists are compared here, and the length of a list is traced.\n"
             "  Compare what they hold: their attributes, or tuples of these."
         )
+    if is_text_kind(layout) and not is_text_of_codes(layout):
+        raise _refused_texts()
     if isinstance(layout, Row):
         length, other_length = next(mine), next(others)
         items = _equal(layout.item, mine, others, lead + 1)

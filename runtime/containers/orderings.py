@@ -13,7 +13,9 @@ import jax
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend
+from autograph.runtime.containers.element_order import places_in_order
 from autograph.runtime.containers.iterables import is_symbolic_size
+from autograph.runtime.containers.padded import Padded
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of
@@ -263,6 +265,8 @@ def _with_places(keys: Sequence[Any]) -> list[Any]:
 
 def _places(column: tuple[Any, ...]) -> Sequence[Any]:
     """What one part of the keys is compared by."""
+    if any(map(stands_for_text, column)) and all(isinstance(leaf, str) or stands_for_text(leaf) for leaf in column):
+        return list(places_in_order(Padded.of(column)))
     each_of = [candidates_of(leaf) if type(leaf) is OneOf else (leaf,) for leaf in column]
     texts = [text for candidates in each_of for text in candidates]
     if set(map(type, texts)) not in ({str}, {bytes}):
@@ -293,7 +297,12 @@ def _is_number(value: Any) -> bool:
 
 
 def _shown(key: Any) -> str:
-    return str(jax.tree.map(lambda leaf: str(jax.typeof(leaf)) if isinstance(leaf, jax.Array) else leaf, key))
+    def shown(leaf: Any) -> Any:
+        if stands_for_text(leaf):
+            return "a text"
+        return str(jax.typeof(leaf)) if isinstance(leaf, jax.Array) else leaf
+
+    return str(jax.tree.map(shown, key, is_leaf=stands_for_text))
 
 
 _SYMBOLS: Mapping[Any, str] = types.MappingProxyType({operator.lt: "<", operator.gt: ">"})

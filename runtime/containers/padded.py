@@ -157,6 +157,16 @@ class Padded:
         """The same with elements as those of another list, which can hold them."""
         return self.with_(kind=other.kind, buffers=tuple(other.as_held(self.kind, self.buffers, self.capacity)))
 
+    def read(self, are_constant: bool = False) -> Padded:
+        """The same with the texts in its elements as their characters, where those are known when the program runs.
+
+        ``are_constant``: those as well that are constants in all that holds none of another kind.
+        """
+        if not (are_constant or self.kind.is_unread):
+            return self
+        joined = join_kinds(self.kind, self.types, self.kind, self.types, reads=True)
+        return self.with_(kind=joined.kind, buffers=tuple(joined.left(self.buffers, self.capacity)))
+
     def rows_as(self, rows: dict[Where, Row]) -> Padded:
         """The same with other room in the lists in its elements, for fewer items where that is less."""
         rows = {where: row for where, row in rows.items() if where in self.kind.rows()}
@@ -212,8 +222,9 @@ class Padded:
 
     def replaced(self, index: Any, element: Any) -> Padded:
         """With another element at an index that is not negative."""
-        self.note_given([element])
-        return self.rewritten(index, element)
+        found = self.rewritten(index, element)
+        found.note_given([element])
+        return found
 
     def rewritten(self, index: Any, element: Any) -> Padded:
         """The same, where the element at an index that is not negative has been written."""

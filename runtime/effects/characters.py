@@ -366,7 +366,10 @@ class Characters(TextOfLists):
         """The code points, at least one, of which those beyond the length are arbitrary; and the length."""
         self.codes.note_read()
         held = self.codes.as_padded()
-        return (jnp.zeros(1, int), 0) if held is None or not held.capacity else (held.buffers[0], held.length)
+        if held is None or not held.capacity:
+            return jnp.zeros(1, int), 0
+        (codes,) = held.kind.leaves(held.buffers)
+        return jnp.broadcast_to(codes, (held.capacity,)), held.length
 
     def _matches(self, text: Any, start: Any = None, stop: Any = None) -> Any:
         """At each place, one more than there are characters at most, whether this text begins there, and ends before ``stop``."""
@@ -425,13 +428,10 @@ def _list_of_texts(codes: Any, lengths: Any, count: Any) -> TracedList:
 
 
 def joined_list(separator: Characters, texts: Padded) -> Characters:
-    """The texts of a list, whose elements are `Characters`, with a separator between them."""
+    """The texts of a list, with a separator between them."""
+    texts = texts.read(are_constant=True)
     (between, width), number = separator.arrays(), jnp.arange(texts.capacity)
-    if texts.kind.rows():
-        lengths, codes = texts.buffers
-    else:  # all have one length, and an array for each place
-        lengths = len(texts.buffers)
-        codes = jnp.stack([*texts.buffers, jnp.zeros(texts.capacity, int)], 1)
+    lengths, codes = _rows_of(texts)
     is_there = number < texts.length
     sizes = jnp.where(is_there, lengths, 0)
     whole = sizes + jnp.where(number + 1 < texts.length, width, 0)
@@ -443,6 +443,17 @@ def joined_list(separator: Characters, texts: Padded) -> Characters:
     own = codes[row, jnp.clip(within, 0, codes.shape[1] - 1)]
     after = between[jnp.clip(within - sizes[row], 0, between.shape[0] - 1)]
     return Characters(codes_of_length(jnp.where(within < sizes[row], own, after), ends[-1]))
+
+
+def _rows_of(texts: Padded) -> tuple[Any, Any]:
+    """The lengths of the texts of a list, and their code points, a row for each text with room for at least one."""
+    leaves = texts.kind.leaves(texts.buffers)
+    if texts.kind.rows():
+        lengths, codes = leaves
+        (row,) = texts.kind.rows().values()
+        return lengths, jnp.broadcast_to(codes, (texts.capacity, row.capacity))
+    columns = [jnp.broadcast_to(leaf, (texts.capacity,)) for leaf in leaves]
+    return len(columns), jnp.stack([*columns, jnp.zeros(texts.capacity, int)], 1)
 
 
 def joined(texts: Sequence[Characters]) -> Characters:

@@ -14,6 +14,7 @@ from autograph.runtime.effects.traced_texts import DeferredText, TextOfLists, Tr
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import unflatten
 from autograph.runtime.layouts.kinds import Array, Constants, Layout, Maybe, Static, Tree, leaves_of
+from autograph.runtime.layouts.text_kinds import is_text_layout
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
@@ -141,17 +142,6 @@ class GrowingText(TextOfLists):
             return numbers + text.codes_as(_number_of_character), *others
         parts = self.forms.taken_apart(text)
         return tuple(have + LANGUAGE.operators.new_list(new) for have, new in zip(pieces, parts, strict=True))
-
-
-def is_text_layout(layout: Layout) -> bool:
-    """Whether values of this layout are texts."""
-    if isinstance(layout, Static):
-        return type(layout.value) is str
-    if isinstance(layout, Constants):
-        return all(type(each) is str for each in layout.candidates)
-    if not isinstance(layout, Tree) or not isinstance(layout.kind, jax.tree_util.PyTreeDef):
-        return False
-    return issubclass(layout.kind.node_data()[0], TracedText)
 
 
 def has_characters(layout: Layout) -> bool:

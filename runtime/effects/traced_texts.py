@@ -47,7 +47,7 @@ class TracedText(DeferredText):
     @classmethod
     def has_codes(cls, facts: Any) -> bool:
         """Whether the one part of such a text, with these facts of its flattening, is its code point, or all of them."""
-        return bool(facts.function is character)
+        return isinstance(facts, _Code) and facts.function is character
 
     def __str__(self) -> str:
         if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(self.values)):
@@ -76,6 +76,8 @@ class TracedText(DeferredText):
         return TracedText(joined_text, (other, self)) if isinstance(other, str) else NotImplemented
 
     def __mul__(self, count: Any) -> Any:
+        if type(count) is int and (found := LANGUAGE.operators.texts.characters_of(self)) is not None:
+            return found * count
         return TracedText(repeated_text, (self, count)) if is_integer(count) else NotImplemented
 
     __rmul__ = __mul__

@@ -430,6 +430,15 @@ def leaves_of(layout: Layout) -> Iterator[Layout]:
         yield layout
 
 
+def rooms_of(layout: Layout, around: tuple[int, ...] = ()) -> list[tuple[int, ...]]:
+    """For each leaf the room of the `Row`s that it lies in, outer ones first."""
+    if isinstance(layout, Row):
+        return [around, *rooms_of(layout.item, (*around, layout.capacity))]
+    if layout.parts:
+        return [rooms for part in layout.parts for rooms in rooms_of(part, around)]
+    return [around] * layout.count
+
+
 def tags_in(layout: Layout, first: int = 0) -> Iterator[int]:
     """Which leaves are tags, the first being number ``first``."""
     for part in layout.parts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax
 
-from autograph.runtime.layouts.kinds import Layout, Tree
+from autograph.runtime.layouts.kinds import Constants, Layout, Static, Tree
 
 
 def is_text_kind(layout: Layout) -> bool:
@@ -14,6 +14,15 @@ def is_text_kind(layout: Layout) -> bool:
         and isinstance(layout.kind, jax.tree_util.PyTreeDef)
         and getattr(layout.kind.node_data()[0], "stands_for", None) is str
     )
+
+
+def is_text_layout(layout: Layout) -> bool:
+    """Whether values of this layout are texts."""
+    if isinstance(layout, Static):
+        return type(layout.value) is str
+    if isinstance(layout, Constants):
+        return all(type(each) is str for each in layout.candidates)
+    return is_text_kind(layout)
 
 
 def is_text_of_codes(layout: Layout) -> bool:

@@ -163,3 +163,37 @@ def texts_in_a_dict(n):
         k = "a" if i % 2 == 0 else "b"
         d[k] += str(i)
     return d, len(d["a"]), d["a"][::-1]
+
+
+@program((codes("3 + 14*(x1 - 2)"),), (codes("(a+b2)*10"),), bare="the lists of tokens")
+def tokens_with_kinds(codes):
+    tokens, kinds = [], []
+    for c in "".join(chr(code) for code in codes):
+        if c == " ":
+            kinds.append("space")
+        elif c in "+-*()":
+            tokens.append(c)
+            kinds.append("sign")
+        elif kinds and kinds[-1] in ("name", "number"):
+            tokens[-1] += c
+        else:
+            tokens.append(c)
+            kinds.append("number" if c.isdigit() else "name")
+    return tokens, [kind for kind in kinds if kind != "space"]
+
+
+@program((codes("the quick brown fox jumps"), 9), (codes("a bb ccc dddd"), 6), bare="the list of lines")
+def wrapped_lines(codes, width):
+    words = [""]
+    for c in "".join(chr(code) for code in codes):
+        if c == " ":
+            words.append("")
+        else:
+            words[-1] += c
+    lines = [""]
+    for word in words:
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append(word)
+        else:
+            lines[-1] += " " + word if lines[-1] else word
+    return lines, max(len(line) for line in lines)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import operator
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,15 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
-from autograph.runtime.containers.element_order import refused_texts
 from autograph.runtime.containers.lengths import check, is_integer
-from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
 from autograph.runtime.effects.characters import Characters, code_list, codes_of_length, joined, joined_list
 from autograph.runtime.effects.traced_texts import TracedText, character, is_text, is_traced_text, repeated_text
-from autograph.runtime.layouts.kinds import Constants
+from autograph.runtime.layouts.describe import unflatten
+from autograph.runtime.layouts.kinds import Array, Layout, Static, leaves_of, rooms_of
 from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of
-from autograph.runtime.layouts.text_kinds import is_text_kind
 
 _BASES: Mapping[Any, tuple[int, str]] = types.MappingProxyType({bin: (2, "0b"), oct: (8, "0o"), hex: (16, "0x")})
 # The bases of the formats of integers, by which f-strings and `format` write them.
@@ -72,6 +69,50 @@ class Texts:
         """Whether `characters_of` returns characters. The values in the text may be those of a description."""
         return _pieces(text) is not None
 
+    @functools.cached_property
+    def spelling(self) -> Any:
+        """JAX's structure of the node that `Characters` are."""
+        whole = Characters(code_list(()))
+        return jax.tree_util.tree_structure(whole, is_leaf=lambda part: part is not whole)
+
+    def written(self, layout: Layout) -> str | tuple[Sequence[int], int, Callable[..., Any], Callable[..., Any]] | None:
+        """The characters of the texts of a layout with typed leaves: a string, or which leaves they are made of, for how many
+        there is room, and what makes of these leaves, along any first axes, how many there are and their code points.
+
+        None if they are known only when the program has run, or need room of which that is known only then.
+        """
+        leaves = list(leaves_of(layout))
+        found = [leaf.value if isinstance(leaf, Static) else None for leaf in leaves]
+        arrays_in = [(k, leaf.type) for k, leaf in enumerate(leaves) if isinstance(leaf, Array)]
+        places, rooms = [k for k, _ in arrays_in], rooms_of(layout)
+        types = [jax.ShapeDtypeStruct((*rooms[k], *type.shape), type.dtype) for k, type in arrays_in]
+
+        def text_of(arrays: Sequence[Any]) -> Any:
+            for k, array in zip(places, arrays, strict=True):
+                found[k] = array
+            return unflatten(layout, found, new_list=self._checks.new_list)
+
+        pieces = _pieces(text_of(types))
+        if pieces is None or not _is_bounded(pieces):
+            return None
+        if not places:
+            return "".join(str(piece.value) for piece in pieces)
+
+        def arrays_of(*arrays: Any) -> tuple[Any, Any]:
+            text = self.characters_of(text_of(arrays))
+            assert text is not None
+            codes, length = text.arrays()
+            return codes, jnp.asarray(length)
+
+        def part(number: int, *arrays: Any) -> Any:
+            made = arrays_of
+            for _ in range(jnp.ndim(arrays[0]) - len(types[0].shape)):
+                made = jax.vmap(made)
+            return made(*arrays)[number]
+
+        codes, _ = jax.eval_shape(arrays_of, *types)
+        return places, codes.shape[0], functools.partial(part, 1), functools.partial(part, 0)
+
     # Python's builtins.
 
     def _chr(self, code: Any) -> Any:
@@ -109,40 +150,6 @@ class Texts:
     def _in_base(self, function: Callable[[Any], str], number: Any) -> Any:
         return self._checks.text_now(function, number) if self.backend.is_traced(number) else function(number)
 
-    def places_of(self, held: Padded, text: Any) -> Any:
-        """For each place of a list of texts whether its element is this text; the text as such an element, to be compared as others are.
-
-        Raises:
-          StagingError: only the whole texts are known, and when the program has run.
-        """
-        layout = held.kind.layout
-        if not is_text(text):
-            return jnp.zeros(held.capacity, bool), text
-        read = self.read(text)
-        if not is_text_kind(layout):
-            constants, number = _constants_in(held)
-            found = [(number == k) & (type(each) is str and read.equals(each)) for k, each in enumerate(constants)]
-            return held.filled() & functools.reduce(operator.or_, found, False), text
-        element = held.kind.build(held.buffers)
-        if isinstance(element, Characters):
-            return None, read
-        if element.make is not character:
-            element.characters()  # refuses
-            raise refused_texts()
-        codes, size = read.arrays()
-        return held.filled() & (held.buffers[0] == codes[0]) & (size == 1), text
-
-    @staticmethod
-    def as_characters(held: Padded, like: Padded) -> Padded:
-        """A list of constant texts as one of characters, if ``like`` is one; a text that is no character is equal to none."""
-        constants, number = _constants_in(held)
-        if not is_text_kind(like.kind.layout) or not constants or not all(type(each) is str for each in constants):
-            return held
-        if getattr(like.kind.build(like.buffers), "make", None) is not character:
-            return held
-        table = jnp.asarray([ord(text) if len(text) == 1 else -1 for text in constants], like.buffers[0].dtype)
-        return held.with_(kind=like.kind, buffers=(table[number],))
-
     def best_of(self, text: Any, best: Callable[[Any], Any]) -> Any:
         """The first or last of a text's characters by order: ``best`` of their code points."""
         return self._chr(best(self.read(text).codes.as_list()))
@@ -178,14 +185,6 @@ class Texts:
         after = jnp.sum(counted) - jnp.cumsum(counted)
         value = jnp.sum(jnp.where(counted, (codes - ord("0")).astype(dtype) * table[after], 0), dtype=dtype)
         return jnp.where(codes[0] == ord("-"), -value, value)
-
-
-def _constants_in(held: Padded) -> tuple[Sequence[Any], Any]:
-    """The constants that the elements of a list are, and for each place the number of the one; none if they are no constants."""
-    layout, (static, *_) = held.kind.layout, held.kind.statics or (None,)
-    if isinstance(layout, Constants):
-        return layout.candidates, held.buffers[0]
-    return ((static,) if type(static) is str and layout.count == 1 else ()), jnp.zeros(held.capacity, int)
 
 
 def _of_table(texts: Sequence[str], number: Any) -> Characters:
@@ -271,12 +270,11 @@ def _pieces_of_list(separator: str, items: Any) -> list[_Piece] | None:
     """The pieces of the texts in a list, with a separator between them."""
     if is_traced_list(items):
         held = items.contents()
-        element = held.kind.build(held.buffers)
-        if isinstance(element, Characters):
-            return [_Piece(items, _Joined(separator))]
-        if separator or not isinstance(element, TracedText) or element.make is not character:
-            return None
-        return [_Piece(Characters(items))]
+        element = held.kind.build([jax.ShapeDtypeStruct(buffer.shape[1:], buffer.dtype) for buffer in held.buffers])
+        if isinstance(element, TracedText) and element.make is character and not separator:
+            return [_Piece(Characters(items))]
+        pieces = _pieces(element)
+        return [_Piece(items, _Joined(separator))] if pieces is not None and _is_bounded(pieces) else None
     found: list[_Piece] = []
     for item in items:
         pieces = _pieces(item)
@@ -284,6 +282,11 @@ def _pieces_of_list(separator: str, items: Any) -> list[_Piece] | None:
             return None
         found += [_Piece(separator), *pieces] if found else pieces
     return found
+
+
+def _is_bounded(pieces: Sequence[_Piece]) -> bool:
+    """Whether it is known while tracing how many characters these are at most."""
+    return all(isinstance(piece.value, int) or not isinstance(piece.form, _Times) for piece in pieces)
 
 
 def _characters(piece: _Piece) -> Characters:
