@@ -15,7 +15,7 @@ from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.dict_kinds import dict_kind
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of
-from autograph.runtime.layouts.optional import Optional, held_in, present_in
+from autograph.runtime.layouts.optional import Optional, held_in, with_held
 from autograph.runtime.layouts.perhaps import Perhaps, each_leaf
 from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.layouts.statement_variables import has_contents, write_into
@@ -138,8 +138,7 @@ def placed(value: Any, container_for: Callable[[Path, Any], tuple[Any, bool]], p
     if is_leaf(value) or is_reference(value):
         return value
     if isinstance(value, Optional):
-        inner = placed(held_in(value), container_for, path)
-        return value if inner is held_in(value) else Optional(present_in(value), inner)
+        return with_held(value, placed(held_in(value), container_for, path))
     if isinstance(value, Perhaps):
         return each_leaf(value, lambda held: placed(held, container_for, path))
     if isinstance(value, WHOLE):

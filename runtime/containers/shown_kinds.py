@@ -8,6 +8,7 @@ import jax
 
 from autograph.runtime.layouts.kinds import ABSENT, LEAF, NOTHING, Constants, Layout, Maybe, Object, Row, Tree
 from autograph.runtime.layouts.one_of import listed
+from autograph.runtime.layouts.perhaps import Sentinel
 from autograph.runtime.layouts.text_kinds import is_text_kind
 
 
@@ -21,7 +22,8 @@ def shown_kind(layout: Layout, leaves: Iterator[str]) -> str:
     if isinstance(layout, Constants):
         return listed(layout.candidates)
     if isinstance(layout, Maybe):
-        return f"{parts[0]} or None" if parts[0] else "None"
+        none = "an object()" if isinstance(layout.absence, Sentinel) else "None"
+        return f"{parts[0]} or {none}" if parts[0] else none
     if isinstance(layout, Row):
         return f"[{parts[1]}, …]" if parts[1] else "[…]"
     if isinstance(layout, Object):

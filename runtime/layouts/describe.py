@@ -39,8 +39,8 @@ from autograph.runtime.layouts.kinds import (
 )
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, holds_objects, one_of
-from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
-from autograph.runtime.layouts.perhaps import GONE, Absence, Perhaps, perhaps
+from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in
+from autograph.runtime.layouts.perhaps import GONE, Absence, Perhaps, Sentinel, perhaps
 from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import births
@@ -162,7 +162,8 @@ class _Description:
             return self.part(held_in(value), keeps)
         if kind is Optional:
             inner = self.part(held_in(value), keeps)
-            return Maybe(inner, self.leaf(present_in(value)))
+            absent = absent_in(value)
+            return Maybe(inner, self.leaf(present_in(value)), "None" if absent is None else Sentinel(absent))
         if kind is Perhaps:
             inner = self.part(value.held, keeps)
             return Maybe(inner, self.leaf(is_known(value.present) or value.present), value.absence)
@@ -387,7 +388,8 @@ def _build(
     if isinstance(layout, Maybe) and isinstance(layout.absence, Absence):
         return perhaps(parts[1], parts[0], layout.absence)
     if isinstance(layout, Maybe):
-        return Optional(parts[1], parts[0])
+        absent = layout.absence.value if isinstance(layout.absence, Sentinel) else None
+        return Optional(parts[1], parts[0], absent)
     if isinstance(layout, Constants):
         return one_of(layout.candidates, parts[0])
     if isinstance(layout, Alternatives):

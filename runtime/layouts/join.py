@@ -34,13 +34,14 @@ from autograph.runtime.layouts.kinds import (
     is_object,
     is_one_object,
     is_one_value,
+    is_sentinel_layout,
     whole_of,
 )
 from autograph.runtime.layouts.mismatches import Mismatch
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import MOST_CANDIDATES, place_of, sort_of_constant
 from autograph.runtime.layouts.paths import Path, is_filled, is_item, worded
-from autograph.runtime.layouts.perhaps import Absence, merged_order
+from autograph.runtime.layouts.perhaps import Absence, Sentinel, merged_order
 from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.layouts.sides import (
     CODE_TYPE,
@@ -136,6 +137,8 @@ class Joiner:
         if a is ABSENT and b is ABSENT:
             return ABSENT
         if isinstance(a, Maybe) or isinstance(b, Maybe) or a is ABSENT or b is ABSENT:
+            return self._join_maybe(left, right, path)
+        if is_sentinel_layout(a) is not is_sentinel_layout(b):
             return self._join_maybe(left, right, path)
         if (constants := self._constants(a, b)) is not None:
             return self._join_constants(constants, left, right)
@@ -243,7 +246,9 @@ class Joiner:
             return Constants(candidates, one)
         return Constants(candidates, Array(self._type_of_code(one, other)))
 
-    def _join_maybe(self, left: Side, right: Side, path: Path, absence: str | Absence | None = None) -> Layout:
+    def _join_maybe(
+        self, left: Side, right: Side, path: Path, absence: str | Absence | Sentinel | None = None
+    ) -> Layout:
         absence = absence or absence_of(left, right)
         (one, tag, source), (other, other_tag, other_source) = (as_maybe(side, absence) for side in (left, right))
         constant = self._constant_of_one(one, other) if absence == "unbound" else None

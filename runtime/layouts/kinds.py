@@ -31,7 +31,7 @@ from autograph.backends.base import LeafType, Output
 from autograph.runtime.layouts.functions import is_same_function
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import is_same_constant
-from autograph.runtime.layouts.perhaps import Absence
+from autograph.runtime.layouts.perhaps import Absence, Sentinel, is_sentinel
 
 
 class Layout:
@@ -141,14 +141,14 @@ class Static(Layout):
 
 
 class Maybe(Layout):
-    """A value where the tag, its last leaf, is true; else what ``absence`` says: None, an unbound variable, or an `Absence`.
+    """A value where the tag, its last leaf, is true; else what ``absence`` says: None, an unbound variable, an `Absence`, or a `Sentinel`.
 
     ``inner`` is `NOTHING` where no path has a value.
     """
 
     __slots__ = ("inner", "tag", "absence")
 
-    def __init__(self, inner: Layout, tag: Layout, absence: str | Absence = "None") -> None:
+    def __init__(self, inner: Layout, tag: Layout, absence: str | Absence | Sentinel = "None") -> None:
         self.count = inner.count + 1
         self.inner = inner
         self.tag = tag
@@ -465,8 +465,18 @@ def depth(layout: Layout) -> int:
     return 1 + max(map(depth, layout.parts), default=0)
 
 
+def is_sentinel_layout(layout: Layout) -> bool:
+    """Whether a value of this layout is an object that is no more than itself."""
+    return isinstance(layout, Static) and is_sentinel(layout.value)
+
+
 def may_be_none(layout: Layout) -> bool:
-    """Whether a value of this layout may be None, or something in it."""
+    """Whether a value of this layout may be None, or an object that is no more than itself, or something in it."""
     if isinstance(layout, Seq) and layout.role == FILLED:
         return False
-    return layout is ABSENT or isinstance(layout, Maybe) or any(map(may_be_none, layout.parts))
+    return (
+        layout is ABSENT
+        or is_sentinel_layout(layout)
+        or isinstance(layout, Maybe)
+        or any(map(may_be_none, layout.parts))
+    )

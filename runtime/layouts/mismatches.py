@@ -31,6 +31,7 @@ from autograph.runtime.layouts.kinds import (
 )
 from autograph.runtime.layouts.one_of import MOST_CANDIDATES
 from autograph.runtime.layouts.one_of import listed as constants_listed
+from autograph.runtime.layouts.perhaps import Sentinel
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,8 @@ def _shown(layout: Layout) -> object:
     if isinstance(layout, Maybe):
         if layout.absence == "unbound":
             return parts[0]
+        if isinstance(layout.absence, Sentinel):
+            return Shown(f"{parts[0]!r} or an object()")
         if layout.absence != "None":
             return Shown(f"{parts[0]!r} or absent")
         return Shown("None" if isinstance(layout.inner, Nothing) else f"{parts[0]!r} or None")

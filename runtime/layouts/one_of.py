@@ -39,14 +39,14 @@ _ARRAY_LIBRARIES = frozenset(["jax", "jaxlib", "numpy"])
 def sort_of_constant(value: Any) -> Any:
     """What a constant can be chosen with: its class, or ``callable``; None for what is no constant.
 
-    Constants are strings, bytes, members of an `enum.Enum`, dtypes, classes and functions: what a program may hold and
-    nobody can change. Numbers are arrays where they differ.
+    Constants are strings, bytes, members of an `enum.Enum`, dtypes, classes, functions and each ``object()``: what a program may
+    hold and nobody can change. Numbers are arrays where they differ.
 
     >>> sort_of_constant("open"), sort_of_constant(len), sort_of_constant(float), sort_of_constant(1)
     (<class 'str'>, 'callable', 'callable', None)
     """
     kind = type(value)
-    if issubclass(kind, enum.Enum) or kind in (str, bytes):
+    if issubclass(kind, enum.Enum) or kind in (str, bytes, object):
         return kind
     if issubclass(kind, np.dtype):
         return np.dtype

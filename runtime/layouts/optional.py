@@ -1,4 +1,4 @@
-"""`Optional`: a value or None, chosen at run time."""
+"""`Optional`: a value or None, or another object that is no more than itself, chosen at run time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of
-from autograph.runtime.layouts.perhaps import Perhaps, read
+from autograph.runtime.layouts.perhaps import Perhaps, is_sentinel, read
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.recording import LOCAL
 from autograph.runtime.typing import ArrayLike, PyTree
@@ -35,6 +35,8 @@ class Optional:
       present: a bool array: whether there is a value.
       value: the value; zeros where ``present`` is false.
 
+    Where a path has an ``object()``, as ``missing = object()``, the value is that object there, and not None.
+
     >>> import autograph as ag, jax, jax.numpy as jnp
     >>> def first_above(x, limit):
     ...     for i in range(len(x)):
@@ -50,9 +52,10 @@ class Optional:
     True
     """
 
-    def __init__(self, present: ArrayLike, value: PyTree) -> None:
+    def __init__(self, present: ArrayLike, value: PyTree, absent: object = None) -> None:
         object.__setattr__(self, "_present", present)
         object.__setattr__(self, "_held", value)
+        object.__setattr__(self, "_absent", absent)
 
     def __getattribute__(self, name: str) -> Any:
         if name in _SHARED:  # as the names of attributes of the user's objects may be
@@ -76,12 +79,12 @@ class Optional:
     def value(self) -> PyTree:
         return self._held
 
-    def tree_flatten(self) -> tuple[tuple[PyTree, PyTree], None]:
-        return (self._present, self._held), None
+    def tree_flatten(self) -> tuple[tuple[PyTree, PyTree], object]:
+        return (self._present, self._held), self._absent
 
     @classmethod
-    def tree_unflatten(cls, _: None, children: tuple[PyTree, PyTree]) -> Optional:
-        return cls(*children)
+    def tree_unflatten(cls, absent: object, children: tuple[PyTree, PyTree]) -> Optional:
+        return cls(*children, absent)
 
     def has_value(self) -> jax.Array:
         """Return whether there is a value.
@@ -147,7 +150,7 @@ class Optional:
 
     def _value(self) -> Any:
         found = used(self)
-        if found is None:
+        if found is None or found is self._absent:
             raise TypeError("this value is None here; test `is None`, or `.has_value()`, first")
         return found
 
@@ -161,8 +164,7 @@ class Optional:
         return operator.index(self._value())
 
     def __bool__(self) -> bool:
-        found = used(self)
-        return False if found is None else bool(found)
+        return bool(used(self))
 
     def __iter__(self) -> Iterator[Any]:
         return iter(used(self))
@@ -202,12 +204,22 @@ def held_in(optional: Optional) -> Any:
     return optional._held
 
 
+def absent_in(optional: Optional) -> Any:
+    """Return what stands where there is no value: None, or an object that is no more than itself."""
+    return optional._absent
+
+
+def with_held(optional: Optional, held: Any) -> Optional:
+    """Return the same with another value."""
+    return optional if held is optional._held else Optional(optional._present, held, optional._absent)
+
+
 def resolved(optional: Optional) -> Any:
-    """Return the value or None; the `Optional` itself if that is not known."""
+    """Return the value, or what stands for none; the `Optional` itself if that is not known."""
     present = optional._present
     if isinstance(present, jax.core.Tracer) or np.ndim(present):
         return optional
-    return optional._held if bool(present) else None
+    return optional._held if bool(present) else optional._absent
 
 
 def used(value: Any) -> Any:
@@ -221,7 +233,7 @@ def used(value: Any) -> Any:
     if found is not value:
         return found
     if not is_known(value._present):
-        LANGUAGE.operators.check_present(value._present)
+        LANGUAGE.operators.check_present(value._present, value._absent)
     return value._held
 
 
@@ -250,13 +262,17 @@ def _unequal(self: Optional, other: Any) -> Any:
 
 
 def _compared(one: Optional, other: Any, function: Callable[[Any, Any], Any], if_none: bool) -> Any:
-    """``==`` and ``!=``, which None has too."""
+    """``==`` and ``!=``, which None and an ``object()`` have too: each equals itself, and nothing else."""
     found = resolved(one)
     if found is not one or is_known(one._present):
         return function(used(one), other)
-    if other is None:
+    if other is one._absent:
         return one._present if if_none else ~one._present
+    if is_sentinel(other) and not isinstance(one._held, Optional):
+        return if_none
     if isinstance(other, Optional) and resolved(other) is other:
+        if other._absent is not one._absent:
+            return jax.numpy.where(one._present, function(one._held, other), function(other, one._absent))
         both = one._present & other._present
         if_either = function(one._present, other._present)  # None equals None, and nothing else
         return jax.numpy.where(both, function(one._held, other._held), if_either)

@@ -43,6 +43,29 @@ class Absence:
         return AttributeError(f"{self.of!r} object has no attribute {self.key!r}", name=self.key)
 
 
+class Sentinel:
+    """That a place may hold this object, which is no more than itself, as ``missing = object()`` is, where another path has a value.
+
+    Attributes: value (the object).
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sentinel) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def is_sentinel(value: Any) -> bool:
+    """Whether an object is no more than itself: an ``object()``."""
+    return type(value) is object
+
+
 @jax.tree_util.register_pytree_node_class
 class Perhaps:
     """What a key, or an attribute, holds that is set on some paths only, as a variable may be that is bound on some.

@@ -8,9 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
-from autograph.runtime.layouts.kinds import ABSENT, NOTHING, Alternatives, Constants, Layout, Maybe, Static
+from autograph.runtime.layouts.kinds import (
+    ABSENT,
+    NOTHING,
+    Alternatives,
+    Constants,
+    Layout,
+    Maybe,
+    Static,
+    is_sentinel_layout,
+)
 from autograph.runtime.layouts.one_of import CODE, place_of, renumbered
-from autograph.runtime.layouts.perhaps import Absence
+from autograph.runtime.layouts.perhaps import Absence, Sentinel
 
 
 @dataclass(frozen=True)
@@ -99,25 +108,35 @@ class Side:
 _NONE = Side(Maybe(NOTHING, Static(False)), 0)
 
 
-def absence_of(*sides: Side) -> str | Absence:
-    """What it means that there is no value: of a place that may hold nothing, not that what it holds may be None."""
+def absence_of(*sides: Side) -> str | Absence | Sentinel:
+    """What it means that there is no value: of a place that may hold nothing, not that what it holds may be None or a `Sentinel`."""
     found = [side.layout.absence for side in (*sides, _NONE) if isinstance(side.layout, Maybe)]
-    found.sort(key=lambda absence: (absence != "None") + getattr(absence, "is_moved", False))
+    found += [Sentinel(side.layout.value) for side in sides if is_sentinel_layout(side.layout)]  # type: ignore[attr-defined]
+    found.sort(key=_rank)
     return found[-1]
 
 
-def as_maybe(side: Side, absence: str | Absence) -> tuple[Side, Layout, Source]:
+def _rank(absence: str | Absence | Sentinel) -> int:
+    """How far outside of others that an absence is, in what lies within what."""
+    if absence == "None":
+        return 0
+    return 1 if isinstance(absence, Sentinel) else 2 + getattr(absence, "is_moved", False)
+
+
+def as_maybe(side: Side, absence: str | Absence | Sentinel) -> tuple[Side, Layout, Source]:
     """The value of a side that may have none, its tag, and where that is."""
     layout = side.layout
-    if (
-        isinstance(layout, Maybe)
-        and type(layout.absence) is type(absence)
-        and (layout.absence == "None") == (absence == "None")
-    ):
+    if isinstance(layout, Maybe) and _is_one_absence(layout.absence, absence):
         return Side(layout.inner, side.start), layout.tag, side.start + layout.inner.count
-    if layout is ABSENT and absence == "None":
+    if absence == ("None" if layout is ABSENT else is_sentinel_layout(layout) and Sentinel(layout.value)):  # type: ignore[attr-defined]
         return Side(NOTHING, side.start), Static(False), FALSE
     return side, Static(True), TRUE
+
+
+def _is_one_absence(one: str | Absence | Sentinel, other: str | Absence | Sentinel) -> bool:
+    if isinstance(one, Absence):
+        return isinstance(other, Absence)
+    return one == other
 
 
 def candidates_in(layout: Constants | Static) -> list[Any]:

@@ -39,7 +39,7 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.function.results import MadeOutput, StaticOutput
 from autograph.runtime.heap.list_outputs import CountedList
 from autograph.runtime.layouts.one_of import OneOf
-from autograph.runtime.layouts.optional import Optional
+from autograph.runtime.layouts.optional import Optional, absent_in
 from autograph.runtime.saving.texts import SlotText, parts_of
 
 Node = list[Any]
@@ -183,6 +183,8 @@ class Encoder:
             held = getattr(value.value, "value", None) if type(value.value).__name__ == "_Object" else value.value
             return self.node(held)
         if isinstance(value, Optional):
+            if absent_in(value) is not None:
+                raise NoForm("an object()")
             return ["optional", self.node(value.present), self.node(value.value)]
         if isinstance(value, PaddedArray):
             return ["padded", self.node(value.values), self.node(value.length)]

@@ -31,7 +31,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import ContentsPlace
 from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, OneOf, each, each_purely, holds_objects
-from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved, used
+from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in, resolved, used
 from autograph.runtime.layouts.perhaps import has_perhaps, is_perhaps, read_key
 from autograph.runtime.layouts.statement_variables import has_contents, holds_traced
 from autograph.runtime.staging.access.absences import Absences, makes_missing
@@ -344,7 +344,7 @@ class Lookups(InTrace):
         if type(key) is Optional:
             present = present_in(key)
             is_choice = isinstance(target, dict) and resolved(key) is key and not is_known(present)
-            return OneOf((None, held_in(key)), present.astype(CODE)) if is_choice else used(key)
+            return OneOf((absent_in(key), held_in(key)), present.astype(CODE)) if is_choice else used(key)
         if type(key) is tuple and any(type(part) is Optional for part in key) and not isinstance(target, dict):
             return tuple(map(used, key))
         if self._is_traced_mask(key) and np.ndim(key) == 0 and not self.backend.is_array(target):

@@ -27,7 +27,7 @@ from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.one_of import OneOf, each, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved
-from autograph.runtime.layouts.perhaps import has_perhaps
+from autograph.runtime.layouts.perhaps import has_perhaps, is_sentinel
 from autograph.runtime.layouts.perhaps import read as read_of
 from autograph.runtime.layouts.statement_variables import holds_traced, tested
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
@@ -273,7 +273,7 @@ class Operations(InTrace):
 
     def _compared_with_optional(self, symbol: str, plain: Callable[..., Any], one: Optional, other: Any) -> Any:
         """``one == other`` and ``one != other`` where the first may be None, which equals nothing else."""
-        if other is None or isinstance(other, Optional) or resolved(one) is not one:
+        if other is None or is_sentinel(other) or isinstance(other, Optional) or resolved(one) is not one:
             return plain(one, other)
         if is_known(present_in(one)):
             return self._compared(symbol, held_in(one), other)

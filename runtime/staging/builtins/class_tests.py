@@ -20,7 +20,7 @@ from autograph.runtime.heap.places import AttributePlace
 from autograph.runtime.heap.unknown import check_known
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, code_of, each_purely, holds_objects
-from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
+from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in
 from autograph.runtime.layouts.statement_variables import stands_for_text
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
@@ -130,8 +130,8 @@ class ClassTests(InTrace):
             return ask(held_in(value) if type(value) is Optional else value)
         present = present_in(value)
         if is_known(present, False):
-            return ask(None)
-        of_value, of_none = self._asked(held_in(value), ask), ask(None)
+            return ask(absent_in(value))
+        of_value, of_none = self._asked(held_in(value), ask), ask(absent_in(value))
         if of_value is of_none or not self.backend.is_traced(present):
             return (of_value if present else of_none) if of_value is not of_none else of_none
         facts = self.facts.of(of_value)
@@ -155,13 +155,13 @@ class ClassTests(InTrace):
         return each_purely(value, type) if type(value) is OneOf else type(_as_python_has(value))
 
     def _type_of_optional(self, value: Optional) -> Any:
-        present, held = present_in(value), held_in(value)
+        present, held, none = present_in(value), held_in(value), type(absent_in(value))
         if is_known(present, False):
-            return type(None)
-        if type(held) is OneOf and holds_objects(held):
-            kinds = [type(None), *map(type, candidates_of(held))]
+            return none
+        if type(held) is OneOf:
+            kinds = [none, *map(type, candidates_of(held))]
             return OneOf(kinds, jnp.where(present, code_of(held) + 1, 0).astype(CODE))
-        return OneOf((type(None), type(held)), present.astype(CODE)) if is_plain_object(held) else type(value)
+        return OneOf((none, type(_as_python_has(held))), present.astype(CODE))
 
 
 def _is_instance(value: Any, kinds: Any) -> bool:

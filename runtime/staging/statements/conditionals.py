@@ -28,7 +28,7 @@ from autograph.runtime.heap.reach import CONTAINERS
 from autograph.runtime.layouts.kinds import Maybe
 from autograph.runtime.layouts.objects import attributes_of
 from autograph.runtime.layouts.one_of import IN_PLACE
-from autograph.runtime.layouts.optional import Optional, held_in, knowing
+from autograph.runtime.layouts.optional import Optional, absent_in, held_in, knowing
 from autograph.runtime.layouts.statement_variables import (
     NO_SNAPSHOT,
     UNBOUND,
@@ -185,7 +185,7 @@ class Conditionals(InTrace):
             learnt.append(implied(value))
             return value
 
-        if decided and isinstance(kept, Optional):
+        if decided and isinstance(kept, Optional) and absent_in(kept) is None:
             kept = held_in(kept)  # what is true is not None
         blocks: tuple[Thunk | Kept, Thunk | Kept] = (Kept(kept), rest) if decided else (rest, Kept(kept))
         result = self.staged_if(test, *blocks, variables, Snapshot((operand,), variables))

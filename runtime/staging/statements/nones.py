@@ -17,7 +17,8 @@ from autograph.runtime.heap.facts import Facts
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.unknown import check_known
 from autograph.runtime.layouts.one_of import each_purely, is_one_of
-from autograph.runtime.layouts.optional import Optional, held_in, is_known, knowing, present_in
+from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, knowing, present_in
+from autograph.runtime.layouts.perhaps import is_sentinel
 from autograph.runtime.layouts.statement_variables import EmptySnapshot, Snapshot, tested
 from autograph.runtime.tracing.locations import user_location
 
@@ -48,9 +49,13 @@ class Nones(InTrace):
 
     def is_none(self, value: Any) -> Any:
         """``value is None``, a traced bool if only run time knows."""
-        if not isinstance(value, Optional):
-            check_known(value)
-            return value is None
+        if isinstance(value, Optional):
+            return self._is_optional(value, None)
+        check_known(value)
+        return value is None
+
+    def _is_absent(self, value: Optional) -> Any:
+        """Whether there is no value in an `Optional`."""
         if is_known(present_in(value), True) or is_known(present_in(value), False):
             return is_known(present_in(value), False)
         if not self.backend.is_traced(present_in(value)):
@@ -95,16 +100,25 @@ class Nones(InTrace):
         return (is_traced and value.shape == ()) or type(value) is bool
 
     def _is_optional(self, one: Any, other: Any) -> Any:
-        """``one is other`` where either may be None: both are None, or neither is and what they hold is one."""
+        """``one is other`` where either may be None, or an object that stands for none: both are, or what they hold is one."""
         if one is other:
             return True
-        present, present_other = (
-            present_in(each) if isinstance(each, Optional) else each is not None for each in (one, other)
-        )
-        held, held_other = (held_in(each) if isinstance(each, Optional) else each for each in (one, other))
-        if held is None or held_other is None:
+        if not isinstance(one, Optional):
+            one, other = other, one
+        absent, held, present = absent_in(one), held_in(one), present_in(one)
+        if other is absent:
+            return self._is_absent(one)
+        if not isinstance(other, Optional):
+            if (other is None or is_sentinel(other)) and not isinstance(held, Optional):
+                return present if held is other else False
+            found = self.is_(held, other)
+            return False if found is False else present & found
+        present_other = present_in(other)
+        if absent_in(other) is not absent:
+            return present & self.is_(held, other) | ~jnp.asarray(present) & self.is_(other, absent)
+        if held is None or held_in(other) is None:
             return present == present_other
-        return present & present_other & self.is_(held, held_other) | ~(jnp.asarray(present) | present_other)
+        return present & present_other & self.is_(held, held_in(other)) | ~(jnp.asarray(present) | present_other)
 
     def is_bool(self, value: Any, wanted: bool) -> Any:
         """``value is True`` or ``value is False``: a traced bool represents Python's."""
@@ -113,18 +127,21 @@ class Nones(InTrace):
             return value is wanted
         return value if wanted else ~value
 
-    def check_present(self, present: Any) -> None:
-        """Raise at run time where an `Optional` that is used is None.
+    def check_present(self, present: Any, absent: object = None) -> None:
+        """Raise at run time where an `Optional` that is used is None, or the object that it is ``absent``.
 
         Raises:
           StagingError: the program cannot raise at run time.
         """
+        none, test = ("None", "None") if absent is None else ("an object()", "that object")
         if not self.raising.can_raise_later(TypeError):
             raise StagingError(
-                f"{user_location()}\n  A value is used here that may be None: one path of a traced condition sets it, another does not.\n"
-                "  Test `is None` first, or give it a value of the same type on every path."
+                f"{user_location()}\n  A value is used here that may be {none}: one path of a traced condition sets it, another does not.\n"
+                f"  Test `is {test}` first, or give it a value of the same type on every path."
             )
-        self.raising.raise_unless(present, TypeError("None was used where a value is needed: test `is None` first"))
+        self.raising.raise_unless(
+            present, TypeError(f"{none} was used where a value is needed: test `is {test}` first")
+        )
 
     def truth_of_optional(self, value: Optional) -> Any:
         """Whether an `Optional` is true: it is not None, and the value is true."""
@@ -136,6 +153,8 @@ class Nones(InTrace):
             truth = present & self.backend.predicate(jnp.asarray(found))
         else:  # its class may say, by a method, which None has not
             truth = self.if_exp(present, lambda: self.truth(held), lambda: False)
+        if absent_in(value) is not None:  # an object is true
+            return ~present | truth
         self.facts.note(truth, ((present_in(value), True),), ())
         return truth
 
@@ -163,4 +182,4 @@ def _narrow(snapshot: Snapshot | EmptySnapshot) -> None:
             if is_known(present_in(value), True):
                 variable.set(held_in(value))
             elif is_known(present_in(value), False):
-                variable.set(None)
+                variable.set(absent_in(value))
