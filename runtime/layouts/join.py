@@ -34,7 +34,6 @@ from autograph.runtime.layouts.kinds import (
     is_object,
     is_one_object,
     is_one_value,
-    is_sentinel_layout,
     whole_of,
 )
 from autograph.runtime.layouts.mismatches import Mismatch
@@ -57,6 +56,7 @@ from autograph.runtime.layouts.sides import (
     as_maybe,
     candidates_in,
     code_of,
+    is_choice,
 )
 from autograph.runtime.tracing.recording import births
 
@@ -136,9 +136,7 @@ class Joiner:
             return self._only(left, 0, b.widens)
         if a is ABSENT and b is ABSENT:
             return ABSENT
-        if isinstance(a, Maybe) or isinstance(b, Maybe) or a is ABSENT or b is ABSENT:
-            return self._join_maybe(left, right, path)
-        if is_sentinel_layout(a) is not is_sentinel_layout(b):
+        if is_choice(a, b):
             return self._join_maybe(left, right, path)
         if (constants := self._constants(a, b)) is not None:
             return self._join_constants(constants, left, right)

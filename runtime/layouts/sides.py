@@ -123,6 +123,12 @@ def _rank(absence: str | Absence | Sentinel) -> int:
     return 1 if isinstance(absence, Sentinel) else 2 + getattr(absence, "is_moved", False)
 
 
+def is_choice(a: Layout, b: Layout) -> bool:
+    """Whether values of two layouts have a value in common only where they have one, and else what an absence says."""
+    is_absent = any(isinstance(each, Maybe) or each is ABSENT for each in (a, b))
+    return is_absent or is_sentinel_layout(a) is not is_sentinel_layout(b)
+
+
 def as_maybe(side: Side, absence: str | Absence | Sentinel) -> tuple[Side, Layout, Source]:
     """The value of a side that may have none, its tag, and where that is."""
     layout = side.layout
