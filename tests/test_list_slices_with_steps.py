@@ -1,4 +1,4 @@
-"""Writes to slices with a step, of lists of which the length, a bound or the step is traced."""
+"""Writes to slices with a step, and their deletion, of lists of which the length, a bound or the step is traced."""
 
 from __future__ import annotations
 
@@ -50,11 +50,24 @@ def reversed_up_to(x, n):
     return values
 
 
+def deleted(x, n):
+    values, others = [v for v in x if v > 0], [x[0], x[1], x[2], x[3], x[4]]
+    again, rows, none = [v for v in x if v > 0], [[v] for v in x if v > 0], [v for v in x if v > 99]
+    del values[::2]
+    del others[n:0:-2]
+    del again[1::n]
+    del rows[::-2]
+    del none[::2]
+    rows.append([n])
+    rows[0][0] += 1
+    return values, len(values), others, again, rows, none
+
+
 X, Y = np.array([1.0, -2.0, 3.0, -4.0, 5.0]), np.array([3.0, 1.0, 4.0, 2.0, 2.0])
 
 
 @pytest.mark.parametrize(
-    "program", [sieve, sieve_up_to_the_root, every_step_th, of_a_list_of_traced_length, reversed_up_to]
+    "program", [sieve, sieve_up_to_the_root, every_step_th, of_a_list_of_traced_length, reversed_up_to, deleted]
 )
 def test_writes_to_slices(program):
     agrees_when_compiled(program, (X, 2), (Y, 3), (Y, 5))

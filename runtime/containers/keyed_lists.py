@@ -216,12 +216,6 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def filtered(held: Padded, keep: Any) -> Padded:
-    """The elements in the places where ``keep`` is true, in their order."""
-    order = jnp.argsort(~keep, stable=True)
-    return held.gathered(order, jnp.sum(keep & held.filled()))
-
-
 def part_of_tuples(held: Padded, number: int) -> Padded:
     """The parts of this number of elements that are tuples."""
     layout = held.kind.layout

@@ -327,11 +327,24 @@ class Padded:
         whole = self.joined(new.kind, new.types)
         pairs = zip(whole.buffers, new.as_elements_of(whole).buffers, strict=True)
         buffers = [jnp.concatenate([a, b.astype(jnp.result_type(a, b))]) for a, b in pairs]
-        order = jnp.arange(self.capacity)
-        number = (order - start) // step
-        is_taken = ((order - start) % step == 0) & (number >= 0) & (number < count)
-        places = jnp.where(is_taken, self.capacity + jnp.minimum(number, new.capacity - 1), order)
+        is_taken, number = self._every(start, step, count)
+        places = jnp.where(is_taken, self.capacity + jnp.minimum(number, new.capacity - 1), jnp.arange(self.capacity))
         return whole.with_(buffers=buffers).gathered(places, self.length).with_(reserved=self.reserved)
+
+    def without_every(self, start: Any, step: Any, count: int | jax.Array) -> Padded:
+        """Without the elements at the places of a slice with a step, so many."""
+        return self.filtered(self.filled() & ~self._every(start, step, count)[0])
+
+    def _every(self, start: Any, step: Any, count: int | jax.Array) -> tuple[Any, Any]:
+        """For each place whether it is one of those of a slice with a step, so many, and which."""
+        away = jnp.arange(self.capacity) - start
+        number = away // step
+        return (away % step == 0) & (number >= 0) & (number < count), number
+
+    def filtered(self, keep: Any) -> Padded:
+        """The elements in the places where ``keep`` is true, in their order."""
+        order = jnp.argsort(~keep, stable=True)
+        return self.gathered(order, jnp.sum(keep & self.filled()))
 
     def with_last_at(self, index: Any, last: Any) -> Padded:
         """The last element, which is at the index ``last``, where `list.insert` puts it at the other index."""

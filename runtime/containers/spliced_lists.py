@@ -98,14 +98,24 @@ class SplicedList(SearchedList):
             self._make_room_for(None, key)
             if self._traces(key):
                 if key.step is not None:
-                    raise self._refused("Deleting a slice with a step")
-                self._splice(key, ())
+                    self._delete_every(key)
+                else:
+                    self._splice(key, ())
             elif list.__len__(self):
                 list.__delitem__(self, key)
         elif self._traces(key):
             self.pop(key)
         else:
             list.__delitem__(self, key)
+
+    def _delete_every(self, key: slice) -> None:
+        """Delete the elements of a slice with a step, in the arrays that hold all."""
+        if self.as_padded() is None:
+            return
+        if not self._is_padded():
+            self.stack()
+        self.moves += 1
+        self.padded = self._held.without_every(*taken_by(key, self._held.length))
 
     def _splice(self, key: slice, value: Any) -> None:
         """Put other elements instead of those of a slice without a step, in the arrays that hold all."""

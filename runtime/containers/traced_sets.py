@@ -13,7 +13,6 @@ from autograph.runtime.containers.keyed_lists import (
     MIRRORED,
     KeyedList,
     check_hashable,
-    filtered,
     holds_tracer,
     negated,
     scalar_of,
@@ -127,7 +126,7 @@ class TracedSet(KeyedList):
             new = _distinct(new)
         mine = as_padded(self.contents())
         if mine is not None and mine.capacity and new.capacity:
-            new = filtered(new, new.filled() & ~jnp.any(equal_pairs(mine, new), 1))
+            new = new.filtered(new.filled() & ~jnp.any(equal_pairs(mine, new), 1))
         self.extend(TracedList((), self.checks).holding(new))
 
     def intersection_update(self, *others: Any) -> None:
@@ -162,7 +161,7 @@ class TracedSet(KeyedList):
         found = other.keys_held()
         held = self.in_arrays()
         is_in = jnp.zeros(held.capacity, bool) if found is None else jnp.any(equal_pairs(found, held), 1)
-        kept_held = filtered(held, held.filled() & (is_in if are_in else ~is_in))
+        kept_held = held.filtered(held.filled() & (is_in if are_in else ~is_in))
         self.padded = kept_held.with_(reserved=held.reserved)
 
     # What makes another.
@@ -298,4 +297,4 @@ def _distinct(held: Padded) -> Padded:
         return held
     places = jnp.arange(held.capacity)
     is_again = jnp.any(equal_pairs(held, held) & (places < places[:, None]), 1)
-    return filtered(held, held.filled() & ~is_again)
+    return held.filtered(held.filled() & ~is_again)
