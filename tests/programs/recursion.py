@@ -146,3 +146,29 @@ def balanced_brackets(pairs):
 
     write(0, 0, 0)
     return words
+
+
+RETURNS = "lists that are longer than those that the inner calls return"
+
+
+@program(([5, 3, 9, 1, 3, 8],), ([1, 2, 4, 3, 5, 6],), bare=RETURNS)
+def quicksort_of_lists(xs):
+    def quicksort(xs):
+        if len(xs) <= 1:
+            return xs
+        pivot = xs[0]
+        less = [x for x in xs[1:] if x < pivot]
+        more = [x for x in xs[1:] if x >= pivot]
+        return quicksort(less) + [pivot] + quicksort(more)
+
+    return quicksort([x for x in xs if x != 9])
+
+
+@program((6, 27), (1, 3), bare=RETURNS)
+def paths_to_one(n, m):
+    def path(n):
+        if n == 1:
+            return [1]
+        return [n] + path(n // 2 if n % 2 == 0 else 3 * n + 1)
+
+    return path(n), len(path(m)), max(path(m))

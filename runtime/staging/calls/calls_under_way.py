@@ -12,10 +12,12 @@ import numpy as np
 
 from autograph.backends.base import LeafType
 from autograph.backends.recursive import FunctionBody
+from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.effects.raising import current
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.kinds import Array, Layout, leaves_of
+from autograph.runtime.layouts.list_room import Room
 from autograph.runtime.layouts.statement_variables import flatten, is_mutable_container
 from autograph.runtime.staging.calls.recursive_state import CarriedState
 from autograph.runtime.tracing.locations import user_location
@@ -41,10 +43,14 @@ class Known:
       never: whether none returns.
       state: what it writes of what was there before.
       shares: whether a result may be, or hold, a container that was there before the call.
+      room: that of a result that is a list, of which calls return longer ones than those in them; its capacity. None of another.
+      elements: a list that can hold the elements of all lists that it has returned; None of another result.
     """
 
     def __init__(self, state: CarriedState) -> None:
         self.shares = False
+        self.room: tuple[Room, int] | None = None
+        self.elements: Padded | None = None
         self.layout: Layout | None = None
         self.never = False
         self.state = state

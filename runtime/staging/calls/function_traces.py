@@ -6,16 +6,22 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
+
 from autograph.backends.base import Backend, Traced
 from autograph.backends.recursive import FunctionBody
 from autograph.backends.selected import STAGING
+from autograph.runtime.containers.extents import exactly
+from autograph.runtime.containers.padded import Padded, as_seen
 from autograph.runtime.containers.parts import parts_of
+from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import Place, Region
 from autograph.runtime.layouts.describe import describe, typed
 from autograph.runtime.layouts.join import Joiner
-from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, leaves_of
+from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, Tree, leaves_of
+from autograph.runtime.layouts.list_room import RoomInRecursion
 from autograph.runtime.layouts.mismatches import sides
 from autograph.runtime.layouts.sides import injected, with_numbers
 from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, values_in
@@ -30,8 +36,36 @@ from autograph.runtime.staging.calls.calls_under_way import (
     containers_in,
 )
 from autograph.runtime.staging.policy.recursive_code import cells_around, cells_of
+from autograph.runtime.tracing.language import LANGUAGE
+from autograph.runtime.tracing.recording import LOCAL
 
 _PASSES = 8
+
+
+def _in_room(value: Any, known: Known) -> Any:
+    """A list in room for so many elements; raises, when the program runs, where it is longer. Any other value as it is."""
+    if known.room is None or not isinstance(value, list):
+        return value
+    made: Any = value if isinstance(value, TracedList) else LANGUAGE.operators.new_list(value)
+    held = None if made.most is not None or made.stands_for is not list else as_seen(made.contents())
+    if held is not None:
+        elements = known.elements or Padded(0, [STAGING.room_of(0, type) for type in held.types], held.kind, 0)
+        known.elements = elements.joined(held.kind, held.types)
+    if known.elements is None:
+        return value
+    room, capacity = known.room
+    held = known.elements if held is None else held.joined(known.elements.kind, known.elements.types)
+    made.check_room(held.with_(capacity=capacity, reserved=room))
+    held = held.within(capacity) if held.capacity > capacity else held.with_room(capacity)
+    length = jnp.asarray(held.length)
+    return TracedList((), LANGUAGE.operators).holding(
+        held.with_(length=length, reserved=False, extent=exactly(capacity))
+    )
+
+
+def _is_list(layout: Layout) -> bool:
+    """Whether a value of this layout is a list."""
+    return isinstance(layout, Tree) and layout.is_list
 
 
 class FunctionTraces(InTraceOfCalls):
@@ -52,6 +86,9 @@ class FunctionTraces(InTraceOfCalls):
             if not self._backend.functions_called(traced) and not active.is_called:
                 return None
             found = known.layout, known.never
+            if layout is not None and self._outgrows(known, layout, traced, active.marker):
+                left -= 1
+                continue
             if layout is not None:
                 # That no path returns was found while not all that calls write was known.
                 known.layout, known.never = self._joined(known, layout, traced, active.marker), False
@@ -67,6 +104,20 @@ class FunctionTraces(InTraceOfCalls):
             "reaches no fixed point: each call wraps the result of the inner call in another container.\n"
             "  Return the same structure at every depth."
         )
+
+    def _outgrows(self, known: Known, layout: Layout, traced: Traced, marker: Marker) -> bool:
+        """Whether a result is a list that is longer than those of the calls in it: from now on each is in room that may prove too small."""
+        rooms = None if LOCAL.frame is None else LOCAL.frame.rooms
+        if known.layout is None or known.never or rooms is None:
+            return False
+        found = self._typed(layout, traced)
+        joiner = Joiner(self._backend)
+        joiner.join("the value", known.layout, found)
+        if not joiner.mismatches or not (_is_list(known.layout) and _is_list(found)):
+            return False
+        room = RoomInRecursion(marker.where, f"the list that {marker.name} returns", rooms, function=marker.name)
+        known.room, known.layout = (room, rooms.of(room.where, room.name, 1)), None
+        return True
 
     def _joined(self, known: Known, layout: Layout, traced: Traced, marker: Marker) -> Layout:
         """The layout of results so far, and of those of one more trace."""
@@ -142,7 +193,7 @@ class FunctionTraces(InTraceOfCalls):
                 result = values_in(call.run(args, kwargs))
                 region.leave((result,))
                 self._note_shared(result, before, active)
-                layout, returned = describe(result)
+                layout, returned = describe(_in_room(result, known))
                 layouts.append(layout)
             except BaseException as error:
                 if not raising.is_raised_by(region, error):

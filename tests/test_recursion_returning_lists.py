@@ -1,0 +1,137 @@
+"""Functions that call themselves under a traced condition, and return lists made of those that the inner calls return."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+
+
+def quicksort(xs):
+    if len(xs) <= 1:
+        return xs
+    pivot = xs[0]
+    less = [x for x in xs[1:] if x < pivot]
+    more = [x for x in xs[1:] if x >= pivot]
+    return quicksort(less) + [pivot] + quicksort(more)
+
+
+def mergesort(xs):
+    if len(xs) <= 1:
+        return xs
+    middle = len(xs) // 2
+    one, other = mergesort(xs[:middle]), mergesort(xs[middle:])
+    found, i, j = [], 0, 0
+    while i < len(one) and j < len(other):
+        if one[i] <= other[j]:
+            found.append(one[i])
+            i += 1
+        else:
+            found.append(other[j])
+            j += 1
+    return found + one[i:] + other[j:]
+
+
+def merged(one, other):
+    if not one:
+        return other
+    if not other:
+        return one
+    if one[0] <= other[0]:
+        return [one[0]] + merged(one[1:], other)
+    return [other[0]] + merged(one, other[1:])
+
+
+def bits(n):
+    if n < 2:
+        return [n]
+    return bits(n // 2) + [n % 2]
+
+
+def path(n):
+    if n == 1:
+        return [1]
+    return [n] + path(n // 2 if n % 2 == 0 else 3 * n + 1)
+
+
+def moves(n, start, goal, spare):
+    if n == 0:
+        return []
+    return moves(n - 1, start, spare, goal) + [(start, goal)] + moves(n - 1, spare, goal, start)
+
+
+def sorted_quickly(xs):
+    return quicksort(list(xs))
+
+
+def sorted_positive(xs):
+    return quicksort([x for x in xs if x > 0])
+
+
+def sorted_by_merges(xs):
+    return mergesort([x for x in xs if x != 3])
+
+
+def sorted_halves(xs):
+    return merged([x for x in sorted(xs) if x % 2 == 0], [x for x in sorted(xs) if x % 2 == 1])
+
+
+def of_numbers(xs):
+    return bits(xs[0]), path(xs[1]), len(path(xs[2])), moves(xs[0] % 3, xs[0], xs[1], xs[2])
+
+
+PROGRAMS = (sorted_quickly, sorted_positive, sorted_by_merges, sorted_halves, of_numbers)
+
+
+def same(found, wanted):
+    assert jax.tree.structure(found) == jax.tree.structure(wanted), (found, wanted)
+    assert [np.asarray(leaf).tolist() for leaf in jax.tree.leaves(found)] == jax.tree.leaves(wanted), (found, wanted)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_lists_of_inner_calls_are_joined(program):
+    made = ag.function(program)
+    for xs in ([5, 3, 9, 1, 3, 8], [1, 2, 4, 3, 5, 6], [11, 27, 6, 5, 4, 1]):
+        same(made(jnp.array(xs)), program(xs))
+
+
+def test_a_list_longer_than_the_first_room():
+    xs = np.random.default_rng(0).integers(0, 1000, 150)
+    same(ag.function(sorted_positive)(jnp.array(xs)), sorted(x for x in xs.tolist() if x > 0))
+    same(ag.function(path)(jnp.int32(97)), path(97))
+
+
+def test_elements_of_floats_and_of_strings():
+    def of_floats(xs):
+        return quicksort([x / 2 for x in xs if x > 0])
+
+    def of_texts(n):
+        if n == 0:
+            return ["end"]
+        return of_texts(n - 1) + [str(n)]
+
+    same(ag.function(of_floats)(jnp.array([5, 3, 9])), of_floats([5, 3, 9]))
+    same(ag.function(of_texts)(jnp.int32(3)), of_texts(3))
+
+
+def test_writes_to_what_may_be_the_argument_are_seen_or_refused():
+    def f(xs):
+        given = [x for x in xs if x > 0]
+        found = quicksort(given)
+        found.append(7)
+        return len(given), found
+
+    for xs in ([5], [5, 3]):
+        try:
+            found = ag.function(f)(jnp.array(xs))
+        except ag.StagingError:
+            continue
+        same(found, f(xs))
+
+
+def test_a_bare_jit_refuses_what_grows():
+    with pytest.raises(ag.StagingError, match="returns values of different types"):
+        jax.jit(ag.convert(bits))(jnp.int32(5))
