@@ -9,6 +9,9 @@ from autograph.tools.fuzz.expressions import INT, INTS
 from autograph.tools.fuzz.statements import Maker
 from autograph.tools.fuzz.traced_keys import TracedKeys
 
+# What is there before the loop, the steps, and what is read after it.
+Form = tuple[tuple[str, ...], tuple[Step, ...], tuple[str, ...]]
+
 _LISTS: tuple[Step, ...] = (
     "x#.append(&)", "x#.append($)", "x#.append(@ % 7)", ("if x#:", "@ += x#[-1]"), ("if x# and ?:", "@ += x#.pop()"),
     ("if len(x#) > 3:", "x#.pop(0)"), "@ += len(x#)", "@ += sum(x#[-2:])", "@ += sum(x#[:3])", "@ -= len(x#[2:])",
@@ -89,8 +92,7 @@ _TABLES: tuple[Step, ...] = (
     "r# = [0, &, 1]", "@ += len(t#)", ("if ?:", "t#.reverse()"),
 )  # fmt: skip
 
-# By form: what is there before the loop, the steps, and what is read after it.
-_FORMS: dict[str, tuple[tuple[str, ...], tuple[Step, ...], tuple[str, ...]]] = {
+_FORMS: dict[str, Form] = {
     "lists": (
         ("x# = ~", "y# = ~", "z# = ~", "c# = 0"), _LISTS,
         (

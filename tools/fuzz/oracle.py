@@ -53,7 +53,7 @@ def load(source: str, filename: str) -> types.ModuleType:
     module.__dict__.update(_GIVEN)
     module.__dict__["__file__"] = filename
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    exec(compile(source, filename, "exec"), module.__dict__)
+    exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
     return module
 
 
@@ -102,7 +102,7 @@ def _guarded(source: str) -> types.ModuleType:
     tree = ast.fix_missing_locations(_Guards().visit(ast.parse(source)))
     module = types.ModuleType("guarded")
     module.__dict__.update(_GIVEN, check__=_check, count__=_Countdown())
-    exec(compile(tree, "<guarded>", "exec"), module.__dict__)
+    exec(compile(tree, "<guarded>", "exec", dont_inherit=True), module.__dict__)
     assert callable(module.__dict__["f"])
     return module
 
@@ -138,10 +138,10 @@ class _Guards(ast.NodeTransformer):
         self.generic_visit(node)
         return _call("check__", node)
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+    def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.AST]:
         self.generic_visit(node)
         read = ast.parse(ast.unparse(node.target), mode="eval").body
-        return ast.Assign([node.target], _call("check__", ast.BinOp(read, node.op, node.value)), lineno=0)
+        return [node, ast.Expr(_call("check__", read))]
 
     def visit_For(self, node: ast.For) -> ast.AST:
         return self._loop(node)

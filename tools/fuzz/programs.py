@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograph.tools.fuzz.blocks import Blocks
+from autograph.tools.fuzz.class_state import PREAMBLE_OF_CLASSES
 from autograph.tools.fuzz.container_state import CONTAINER_FEATURES, PREAMBLE
 from autograph.tools.fuzz.expressions import (
     BOOL,
@@ -27,6 +28,7 @@ from autograph.tools.fuzz.expressions import (
     Callee,
     Scope,
 )
+from autograph.tools.fuzz.function_state import PREAMBLE_OF_FUNCTIONS
 from autograph.tools.fuzz.traced_keys import PREAMBLE_OF_KEYS
 from autograph.tools.fuzz.value_state import PREAMBLE_OF_VALUES
 
@@ -38,13 +40,20 @@ FEATURES = (
     "widening", "comprehensions", "operators", "global", "defaults", "property", "aliases", "keywords",
     "list state", "dict state",
 )  # fmt: skip
-_OF_CONTAINERS = (*CONTAINER_FEATURES, "traced keys", "long loops", "values")
+_OF_CONTAINERS = (*CONTAINER_FEATURES, "traced keys", "long loops", "values", "classes", "functions")
 # Further ones, and in how many. Each is drawn by a seed of its own, so that the programs without it are what they were.
 _DRAWN_APART = (
     {"generators": 0.17, "recursion": 0.1, "handlers": 0.17, "masks": 0.17}
     | dict.fromkeys(CONTAINER_FEATURES, 0.08)
-    | {"traced keys": 0.15, "long loops": 0.06, "values": 0.15}
+    | {"traced keys": 0.15, "long loops": 0.06, "values": 0.15, "classes": 0.12, "functions": 0.12}
 )
+
+_PREAMBLES = {
+    "traced keys": PREAMBLE_OF_KEYS,
+    "values": PREAMBLE_OF_VALUES,
+    "classes": PREAMBLE_OF_CLASSES,
+    "functions": PREAMBLE_OF_FUNCTIONS,
+}
 
 
 @dataclass(frozen=True)
@@ -144,15 +153,22 @@ class _ProgramWriter(Blocks):
         self.features |= self.apart
         self.raises = self.chance(0.1)
         if self.smooth:
-            self.features = self.features - {"prints", "global", "handlers", "long loops", "values"} | {"smooth"}
+            self.features = self.features - {
+                "prints",
+                "global",
+                "handlers",
+                "long loops",
+                "values",
+                "classes",
+                "functions",
+            } | {"smooth"}
             self.raises = False
         self.budget = self.random.choice((6, 10, 14, 20))
         if self.features & set(_OF_CONTAINERS):
             self.lines += PREAMBLE.splitlines()
-        if "traced keys" in self.features:
-            self.lines += PREAMBLE_OF_KEYS.splitlines()
-        if "values" in self.features:
-            self.lines += PREAMBLE_OF_VALUES.splitlines()
+        for feature, preamble in _PREAMBLES.items():
+            if feature in self.features:
+                self.lines += preamble.splitlines()
         has_box = self.chance(0.3) or bool(self.features & {"property", "aliases"})
         if has_box:
             self._box_class()

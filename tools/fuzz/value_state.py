@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autograph.tools.fuzz.container_state import Step
 from autograph.tools.fuzz.expressions import INT
-from autograph.tools.fuzz.long_loops import LongLoops
+from autograph.tools.fuzz.long_loops import Form, LongLoops
 from autograph.tools.fuzz.statements import Maker
 
 PREAMBLE_OF_VALUES = """\
@@ -117,8 +117,7 @@ _LINKS: tuple[Step, ...] = (
     ("if e# is not None:", "h# = e#"),
 )  # fmt: skip
 
-# By form: what is there before the loop, the steps, and what is read after it.
-_FORMS: dict[str, tuple[tuple[str, ...], tuple[Step, ...], tuple[str, ...]]] = {
+_FORMS: dict[str, Form] = {
     "texts": (
         ("t# = ''", "u# = 'a'", "m# = {'n': 'a'}"), _TEXTS,
         ("len(t#)", "t#.count('a')", "int(t# == u#)", "len(m#['n'])", "int(t# < 'b')", "int(u#.endswith('a'))", "@"),
@@ -156,10 +155,11 @@ class ValueState(LongLoops):
 
     def compound_statements(self, depth: int) -> list[tuple[int, Maker]]:
         makers = super().compound_statements(depth)
-        return makers + [(10, self._values)] if "values" in self.features else makers
+        return makers + [(10, lambda: self._of_form(_FORMS))] if "values" in self.features else makers
 
-    def _values(self) -> None:
-        starts, steps, uses = _FORMS[self.random.choice(tuple(_FORMS))]
+    def _of_form(self, forms: dict[str, Form]) -> None:
+        """A loop, perhaps in a function, or a long one, of the steps of one of these forms."""
+        starts, steps, uses = forms[self.random.choice(tuple(forms))]
         number, total = self._begin(*map(self._start, starts))
         steps = (*steps, *self._leaving())
         if self.chance(0.2):
