@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import itertools
+import operator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.containers.element_kinds import DifferentKinds, Kind, flatten_element, is_array_leaf
+from autograph.runtime.containers.element_kinds import DifferentKinds, Kind, KnownLength, flatten_element, is_array_leaf
 from autograph.runtime.containers.padded import Padded, row_at, types_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import ABSENT, Constants, Layout, Maybe, Object, Row, Tree
+from autograph.runtime.layouts.objects import compared_fields
 from autograph.runtime.layouts.text_kinds import holds_text_kind, is_text_kind, is_text_of_codes
 from autograph.runtime.tracing.locations import user_location
+
+_Sides = tuple[Layout, Iterator[Any], Iterator[Any]]  # of a part, its leaves in two values
 
 
 def equal_to(held: Padded, value: Any) -> Any:
@@ -27,7 +33,7 @@ def equal_to(held: Padded, value: Any) -> Any:
     try:
         whole = held.joined(kind, types_of(leaves))
     except DifferentKinds:
-        _check_texts(held.kind, kind)
+        _check_unlike(held.kind, kind)
         return jnp.zeros(held.capacity, bool)
     mine, others = (iter(whole.kind.leaves(each)) for each in (whole.buffers, whole.as_held(kind, leaves)))
     return held.filled() & _equal(whole.kind.layout, mine, others, 1)
@@ -108,19 +114,46 @@ def _alike(one: Padded, other: Padded) -> tuple[Padded, Padded] | None:
     try:
         one = one.joined(other.kind, other.types)
     except DifferentKinds:
-        _check_texts(one.kind, other.kind)
+        _check_unlike(one.kind, other.kind)
         return None
     return one, other.as_elements_of(one)
 
 
-def _check_texts(*kinds: Kind) -> None:
-    """Refuse to compare elements of which some are texts, and have no layout in common, although they may be equal.
+def _check_unlike(*kinds: Kind) -> None:
+    """Refuse to compare elements that have no layout in common, and may be equal: there are texts, or a class says what is equal.
 
     Raises:
       StagingError: there are such.
     """
     if all(kind.holds_texts() for kind in kinds) and any(holds_text_kind(kind.layout) for kind in kinds):
         raise _refused_texts()
+    for kind in kinds:
+        if any(map(_says_what_is_equal, _classes_in(kind.layout))):
+            raise _refused_objects()
+        if any(_says_what_is_equal(type(leaf)) for leaf in kind.statics if not isinstance(leaf, KnownLength)):
+            raise _refused_objects()
+
+
+def _classes_in(layout: Layout) -> Iterator[type]:
+    if isinstance(layout, Object):
+        yield layout.kind
+    if isinstance(layout, Constants):
+        yield from map(type, layout.candidates)
+    for part in layout.parts:
+        yield from _classes_in(part)
+
+
+def _says_what_is_equal(kind: type) -> bool:
+    """Whether an object of this class may be equal to one of another class."""
+    is_plain = kind.__eq__ is object.__eq__ or kind.__module__ == "builtins"
+    return not is_plain and compared_fields(kind, "__eq__") is None
+
+
+def _refused_objects() -> StagingError:
+    return StagingError(
+        f"{user_location()}\n  Objects in lists are compared here, and the length of a list is traced.\n"
+        "  Compare what they hold: their attributes, or tuples of these."
+    )
 
 
 def _refused_texts() -> StagingError:
@@ -139,10 +172,10 @@ def _comparable(held: Padded) -> Padded:
 def _equal(layout: Layout, mine: Iterator[Any], others: Iterator[Any], lead: int) -> Any:
     """Where values of one layout are equal, along the first so many axes."""
     if isinstance(layout, Object):
-        raise StagingError(
-            f"{user_location()}\n  Objects in lists are compared here, and the length of a list is traced.\n"
-            "  Compare what they hold: their attributes, or tuples of these."
-        )
+        fields = _fields(layout, "__eq__", mine, others)
+        if fields is None:
+            raise _refused_objects()
+        return functools.reduce(operator.and_, (_equal(*sides, lead) for sides in fields), True)
     if is_text_kind(layout) and not is_text_of_codes(layout):
         raise _refused_texts()
     if isinstance(layout, Row):
@@ -180,18 +213,38 @@ def _ordered(held: Padded, layout: Layout, mine: Iterator[Any], others: Iterator
             raise _without_order(held) from None
         table = jnp.asarray(ranks)
         return table[code] < table[other_code], code == other_code
+    parts: Iterable[_Sides] | None = None
     if is_text_of_codes(layout) or (isinstance(layout, Tree) and layout.kind in (tuple, list)):
+        parts = ((part, mine, others) for part in layout.parts)
+    elif isinstance(layout, Object):
+        parts = _fields(layout, "__lt__", mine, others)
+    if parts is not None:
         before: Any = False
         same: Any = True
-        for part in layout.parts:
-            less, equal = _ordered(held, part, mine, others, lead)
+        for sides in parts:
+            less, equal = _ordered(held, *sides, lead)
             before, same = before | (same & less), same & equal
         return before, same
     one = next(mine) if layout.count == 1 and not layout.parts else None
+    if layout is not held.kind.layout and (layout is ABSENT or not (one is None or is_array_leaf(one))):
+        if layout.count:
+            next(others)
+        return False, True  # the same in both tuples, which is not asked for its order
     if layout is ABSENT or one is None or not is_array_leaf(one) or one.ndim != lead:
         raise _without_order(held)
     other = next(others)
     return one < other, one == other
+
+
+def _fields(layout: Object, method: str, mine: Iterator[Any], others: Iterator[Any]) -> list[_Sides] | None:
+    """The fields of which a dataclass makes this method, with their leaves on both sides; None if it makes none."""
+    fields = compared_fields(layout.kind, method)
+    if fields is None:
+        return None
+    sides = {}
+    for name, part in zip(layout.names, layout.parts, strict=True):
+        sides[name] = part, *(iter(list(itertools.islice(leaves, part.count))) for leaves in (mine, others))
+    return [sides[name] for name in fields]
 
 
 def _rows_ordered(held: Padded, row: Row, mine: Iterator[Any], others: Iterator[Any], lead: int) -> tuple[Any, Any]:

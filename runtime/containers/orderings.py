@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import operator
 import types
@@ -17,7 +16,7 @@ from autograph.runtime.containers.element_order import places_in_order
 from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.objects import attributes_of, compared_fields, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of
 from autograph.runtime.layouts.statement_variables import has_contents, stands_for_text, value_of
 from autograph.runtime.tracing.locations import user_location
@@ -219,19 +218,6 @@ def error_of_empty(function: Callable[..., Any]) -> Exception:
     except (ValueError, StopIteration) as error:
         return type(error)(*error.args)
     raise AssertionError(function)
-
-
-def compared_fields(kind: type, name: str) -> tuple[str, ...] | None:
-    """The fields of which a dataclass makes its method of this name, a comparison; None if it makes none."""
-    for base in kind.__mro__:
-        if name in base.__dict__:
-            params = base.__dict__.get("__dataclass_params__")
-            is_made = params is not None and (params.eq if name == "__eq__" else params.order)
-            method: Any = base.__dict__[name]
-            if not is_made or getattr(getattr(method, "__code__", None), "co_filename", None) != "<string>":
-                return None
-            return tuple(field.name for field in dataclasses.fields(base) if field.compare)
-    return None
 
 
 def values_of(value: Any, fields: Sequence[str]) -> tuple[Any, ...]:

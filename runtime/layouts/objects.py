@@ -7,6 +7,7 @@ the three cannot be told from Python's results. `Identities` refuses writes that
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import weakref
 from typing import Any
@@ -35,6 +36,19 @@ def is_state(value: Any) -> bool:
 def attributes_of(value: Any) -> dict[str, Any]:
     found = {name: getattr(value, name) for name in _slots(type(value)) if hasattr(value, name)}
     return found | getattr(value, "__dict__", {})
+
+
+def compared_fields(kind: type, name: str) -> tuple[str, ...] | None:
+    """The fields of which a dataclass makes its method of this name, a comparison; None if it makes none."""
+    for base in kind.__mro__:
+        if name in base.__dict__:
+            params = base.__dict__.get("__dataclass_params__")
+            is_made = params is not None and (params.eq if name == "__eq__" else params.order)
+            method: Any = base.__dict__[name]
+            if not is_made or getattr(getattr(method, "__code__", None), "co_filename", None) != "<string>":
+                return None
+            return tuple(field.name for field in dataclasses.fields(base) if field.compare)
+    return None
 
 
 def _slots(kind: type) -> list[str]:

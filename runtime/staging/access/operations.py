@@ -16,7 +16,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.code.code_names import class_attribute
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.keyed_lists import MIRRORED, KeyedList
-from autograph.runtime.containers.orderings import all_scalars_some_traced, compared_fields, is_better, values_of
+from autograph.runtime.containers.orderings import all_scalars_some_traced, is_better, values_of
 from autograph.runtime.containers.searched_lists import sequence_class
 from autograph.runtime.containers.traced_dicts import DictView
 from autograph.runtime.containers.traced_lists import is_traced_list
@@ -25,6 +25,7 @@ from autograph.runtime.heap.cached_reads import CachedRead, cached_refusal
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import array_written
+from autograph.runtime.layouts.objects import compared_fields
 from autograph.runtime.layouts.one_of import OneOf, each, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved
 from autograph.runtime.layouts.perhaps import has_perhaps, is_sentinel
