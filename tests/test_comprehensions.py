@@ -72,6 +72,14 @@ def conditional_elements(x):
     return [v if v > 0 else -v for v in x]
 
 
+def names_bound_twice(x):
+    rows = [(v, k, 2 * v) for k, v in enumerate(x) if v > 0]
+    last = [w for _, _, w in rows] + [k for k, k, _ in sorted(rows)]
+    pairs = [w - v for _, _, w in rows for _, v, _ in rows if w > v]
+    best = max((w for _, _, w in rows), default=0.0), {k: v for _, k, v in rows if v > 2}
+    return sum(last), len(last), sum(pairs), sum(w for _, _, w in rows if w > 2), best[0], len(best[1])
+
+
 def plain(x):
     words = [w.upper() for w in ("a", "bb", "ccc") if len(w) > 1]
     return x.sum() * len(words), sorted(len(w) for w in words if w)
@@ -79,7 +87,7 @@ def plain(x):
 
 PROGRAMS = [
     with_condition, length, summed, greatest, quantified, quantified_over_pairs, nested, of_python_items, in_a_test, in_a_branch, in_a_loop,
-    conditional_elements, plain,
+    conditional_elements, names_bound_twice, plain,
 ]  # fmt: skip
 INPUTS = [[1.0, 2.0, 2.0, 3.0], [-1.0, 2.0, -3.0, 4.0], [-1.0, -2.0, -3.0, -4.0], [3.0, 1.0, -1.0, -1.0]]
 

@@ -46,8 +46,8 @@ def _clause_call(context: Context, operator: str, clause: gast.AST, element: gas
     if clause.ifs:
         test = clause.ifs[0] if len(clause.ifs) == 1 else gast.BoolOp(gast.And(), clause.ifs)
         context.tests.add(test)
-        keywords["condition"] = placed(_function(clause.target, test), clause.ifs[0])
-    return placed(context.call(operator, _function(clause.target, element), clause.iter, **keywords), element)
+        keywords["condition"] = placed(_function(context, clause.target, test), clause.ifs[0])
+    return placed(context.call(operator, _function(context, clause.target, element), clause.iter, **keywords), element)
 
 
 def _keywords(clause: gast.AST, element: gast.AST) -> dict[str, gast.AST]:
@@ -59,8 +59,11 @@ def _keywords(clause: gast.AST, element: gast.AST) -> dict[str, gast.AST]:
     return keywords
 
 
-def _function(target: gast.AST, body: gast.AST) -> gast.AST:
-    return gast.Lambda(arguments([part.id for part in _parts(target)]), body)
+def _function(context: Context, target: gast.AST, body: gast.AST) -> gast.AST:
+    """Of names that a target binds more than once, as ``_``, the last is what the body reads."""
+    names = [part.id for part in _parts(target)]
+    parameters = [context.names.new(name) if name in names[k + 1 :] else name for k, name in enumerate(names)]
+    return gast.Lambda(arguments(parameters), body)
 
 
 def _parts(target: gast.AST) -> Sequence[gast.AST]:
@@ -69,11 +72,7 @@ def _parts(target: gast.AST) -> Sequence[gast.AST]:
 
 def can_be_taken_apart(generator: gast.AST) -> bool:
     """Whether each item is bound to a name, or its parts to a name each."""
-    for clause in generator.generators:
-        parts = _parts(clause.target)
-        if len({part.id for part in parts if isinstance(part, gast.Name)}) < len(parts):
-            return False
-    return True
+    return all(isinstance(part, gast.Name) for clause in generator.generators for part in _parts(clause.target))
 
 
 def may_be_long(node: gast.AST) -> bool:
