@@ -145,7 +145,8 @@ def _classes_in(layout: Layout) -> Iterator[type]:
 
 def _says_what_is_equal(kind: type) -> bool:
     """Whether an object of this class may be equal to one of another class."""
-    is_plain = kind.__eq__ is object.__eq__ or kind.__module__ == "builtins"
+    asked: Any = kind.__eq__
+    is_plain = asked is object.__eq__ or kind.__module__ == "builtins"
     return not is_plain and compared_fields(kind, "__eq__") is None
 
 
@@ -241,9 +242,10 @@ def _fields(layout: Object, method: str, mine: Iterator[Any], others: Iterator[A
     fields = compared_fields(layout.kind, method)
     if fields is None:
         return None
-    sides = {}
+    sides: dict[str, _Sides] = {}
     for name, part in zip(layout.names, layout.parts, strict=True):
-        sides[name] = part, *(iter(list(itertools.islice(leaves, part.count))) for leaves in (mine, others))
+        left, right = (list(itertools.islice(leaves, part.count)) for leaves in (mine, others))
+        sides[name] = part, iter(left), iter(right)
     return [sides[name] for name in fields]
 
 
