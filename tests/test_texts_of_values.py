@@ -252,6 +252,26 @@ def test_growing_texts_of_a_batch_are_resolved_row_by_row():
     assert [jax.tree.map(lambda leaf, k=k: leaf[k], found).resolve() for k in range(3)] == ["||", "", "|||"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda n: f"{n:.1f}",
+        lambda n: str(n),
+        lambda n: chr(97 + n),
+        lambda n: "x" + "".join([str(n), "ab"[n % 2]]),
+        lambda n: "x" * n + "y",
+        lambda n: str([n, 2]) + "," + str(jnp.array([n, 2])),
+    ],
+)
+def test_texts_of_a_batch_are_resolved_row_by_row(text):
+    numbers = jnp.array([2, 0, 3])
+    for compiled in (ag.function, jax.jit):
+        found = compiled(jax.vmap(ag.convert(text)))(numbers)
+        assert str(found) == "<3 texts>"
+        rows = [jax.tree.map(lambda leaf, k=k: leaf[k], found).resolve() for k in range(3)]
+        assert rows == list(map(text, numbers.tolist()))
+
+
 def test_a_text_joined_of_constants_is_resolved_outside():
     def marks(x):
         found = []

@@ -43,16 +43,40 @@ class TracedText(DeferredText):
     """A text of traced values, such as ``f"{x:.2f}"``: it may be printed, raised, put into another text and returned."""
 
     stands_for = str
+    ranks: tuple[int, ...] | None = None
+    """The greatest rank of the arrays in each value, once it has been a result: with a greater one, it is a batch of texts."""
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        ranks = tuple(map(_rank, self.values)) if self.ranks is None else self.ranks
+        known = tuple(value if type(value) is str else None for value in self.values)  # a batch has no rows of these
+        return tuple(value for value in self.values if type(value) is not str), (_Code(self.make), ranks, known)
+
+    @classmethod
+    def tree_unflatten(cls, facts: Any, values: Any) -> TracedText:
+        code, ranks, known = facts
+        left = iter(values)
+        made = cls(code.function, tuple(next(left) if value is None else value for value in known))
+        made.ranks = ranks
+        return made
 
     @classmethod
     def has_codes(cls, facts: Any) -> bool:
         """Whether the one part of such a text, with these facts of its flattening, is its code point, or all of them."""
-        return isinstance(facts, _Code) and facts.function is character
+        code, *_ = facts
+        return bool(code.function is character)
 
     def __str__(self) -> str:
         if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(self.values)):
             raise self._needed()
-        return super().__str__()
+        batch = self._batch()
+        return super().__str__() if batch is None else f"<{batch} texts>"
+
+    def _batch(self) -> int | None:
+        """How many rows a batch of texts has, outside of the transform that made it."""
+        if self.ranks is None:
+            return None
+        wider = (value for value, rank in zip(self.values, self.ranks, strict=True) if _rank(value) > rank)
+        return next((len(leaf) for value in wider for leaf in jax.tree_util.tree_leaves(value) if _rank(leaf)), None)
 
     def __repr__(self) -> str:
         """The text's own; what it is made of, where that are no values but what represents them in a description."""
@@ -65,9 +89,9 @@ class TracedText(DeferredText):
         return format(str(self), form)
 
     def resolve(self) -> Any:
-        """The text; itself where its values are not known."""
+        """The text; itself where its values are not known, and in a batch, of which each row is a text."""
         is_known = not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(self.values))
-        return str(self) if is_known else self
+        return str(self) if is_known and self._batch() is None else self
 
     def __add__(self, other: Any) -> Any:
         return TracedText(joined_text, (self, other)) if isinstance(other, str | TracedText) else NotImplemented
@@ -144,6 +168,11 @@ class TracedText(DeferredText):
     __len__ = __bool__ = __iter__ = __mod__ = __int__ = __float__ = __hash__ = _needed
 
 
+def _rank(value: Any) -> int:
+    """The greatest rank of the arrays in a value."""
+    return max((getattr(leaf, "ndim", 0) for leaf in jax.tree_util.tree_leaves(value)), default=0)
+
+
 def character(code: Any) -> str:
     """The character with this code point."""
     return chr(int(code))
@@ -194,19 +223,15 @@ def _code_of(function: Any) -> Any:
 class TextOfLists(TracedText):
     """A text that is made of lists, which may be of traced length."""
 
-    def __str__(self) -> str:
-        batch = self._batch()
-        return super().__str__() if batch is None else f"<{batch} texts>"
-
-    def resolve(self) -> Any:
-        """The text; itself in a batch, of which each row is a text."""
-        return super().resolve() if self._batch() is None else self
+    @classmethod
+    def has_codes(cls, facts: Any) -> bool:
+        del facts
+        return False
 
     def lists(self) -> Iterator[Any]:
         """The lists that it is made of."""
         raise NotImplementedError
 
     def _batch(self) -> int | None:
-        """How many rows a batch of texts has, outside of the transform that made it."""
         sizes = [each.size() for each in self.lists() if has_contents(each)]
         return next((len(size) for size in sizes if np.ndim(size)), None)
