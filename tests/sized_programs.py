@@ -231,6 +231,14 @@ def columns_of_one_kind(n):
     return list(map(list, zip(*rows))), list(zip(*rows)), len(list(zip(*rows))), sums, total
 
 
+def columns_of_arrays(n):
+    points = [jnp.array([i, i * 0.5]) for i in range(n)]
+    near = [point for point in points if point[0] < 3]
+    xs, ys = zip(*points)
+    center = [sum(column) / len(near) for column in zip(*near)]
+    return xs, max(ys), center
+
+
 def mapped(n):
     xs = list(range(n))
     return list(map(max, xs, xs[::-1])), list(map(sum, zip(xs, xs[1:]))), sum(map(abs, range(-n, 0)))
@@ -279,6 +287,6 @@ PROGRAMS = [
     sieve, ways_to_pay, distances, grid, rows_of_other_lengths, made_in_each_iteration, two_names_for_one, none_at_all,
     other_elements, numbers_in_a_list, swapped, union_find, iterated_in_every_way, chunks, with_stars, prepended,
     extended_in_a_loop, best_so_far, window, stars_from_left_to_right, rest_that_grows, rest_of_what_is_no_list, too_few,
-    unpacked_into_as_many, tuples_of_its_items, columns, columns_of_one_kind, mapped, as_arguments,
+    unpacked_into_as_many, tuples_of_its_items, columns, columns_of_one_kind, columns_of_arrays, mapped, as_arguments,
     joined_texts,
 ]  # fmt: skip

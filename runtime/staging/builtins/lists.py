@@ -15,7 +15,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.array_functions import array_overloads
-from autograph.runtime.containers.element_kinds import flatten_element
+from autograph.runtime.containers.element_kinds import flatten_element, is_array_leaf
 from autograph.runtime.containers.extents import exactly
 from autograph.runtime.containers.iterables import StagedItems, StagedRange, is_symbolic_size
 from autograph.runtime.containers.keyed_lists import KeyedList, part_of_tuples
@@ -33,7 +33,7 @@ from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.layouts.kinds import Row, Tree
+from autograph.runtime.layouts.kinds import LEAF, Row, Tree
 from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.tracing.locations import user_location
@@ -158,7 +158,7 @@ class Lists(InTrace):
         rows = self.items_of(rows)
         if not is_traced_list(rows):
             return self.call(zip)(*rows)
-        held: Padded = rows.contents()
+        held = _with_arrays_as_tuples(rows.contents())
         if not isinstance(held.kind.layout, Tree) or held.kind.layout.kind not in (tuple, list):
             return self.call(zip)(*rows)  # refused
         rows.share()
@@ -331,3 +331,13 @@ _TREE_FUNCTIONS = (
 def _refuse_axis(made: Any, what: str) -> None:
     if isinstance(made, PaddedArray):
         made._exact(f"one {what}")
+
+
+def _with_arrays_as_tuples(held: Padded) -> Padded:
+    """A list of arrays as one of the tuples of what each holds along its first axis; any other as it is."""
+    if held.kind.layout is not LEAF or len(held.buffers) != 1 or held.buffers[0].ndim < 2:
+        return held
+    held = held.unreserved()
+    columns = list(jnp.moveaxis(held.buffers[0], 1, 0))
+    kind, _ = flatten_element(tuple(jnp.zeros(column.shape[1:], column.dtype) for column in columns), is_array_leaf)
+    return held.with_(kind=kind, buffers=columns)
