@@ -289,6 +289,61 @@ def test_a_text_that_is_no_number_raises(text, message):
             one(codes_of(text), jnp.int32(1))
 
 
+LITERALS = [
+    "101",
+    "z1_",
+    "z1q",
+    "0xf",
+    "-0x",
+    "017",
+    "-00",
+    "0_1",
+    "0b1",
+    "-b1",
+    "0o7",
+    "_01",
+    "+AF",
+    " 01",
+    "1  ",
+    "00_",
+    "0_0",
+]
+
+
+def outcome(call):
+    try:
+        return int(call())
+    except ValueError as error:
+        return str(error)
+
+
+def test_a_text_is_read_in_a_base():
+    program = built(lambda t, base: int(t, base))
+    compiled = ag.function(program)
+    for base in (2, 8, 10, 16, 36, 0, 1, 37):
+        for text in LITERALS:
+            given = codes_of(text), jnp.int32(base)
+            wanted = outcome(lambda text=text, base=base: int(text, base))
+            assert outcome(lambda given=given: compiled(*given)) == wanted, (text, base)
+
+
+def test_texts_in_a_base_that_is_known_or_that_are_constants():
+    def program(n):
+        bits = "".join(str(n >> k & 1) for k in (3, 2, 1, 0))
+        text = "0x1f" if n > 5 else "101"
+        return (
+            int(bits, 2),
+            int(bits, base=8),
+            int("0x" + bits, 16),
+            int("ff", n + 16),
+            int(text, 0),
+            int("11", base=n + 2),
+        )
+
+    compiled = ag.function(program)
+    assert [compiled(jnp.int32(n)) for n in (0, 9)] == [program(0), program(9)]
+
+
 def test_what_raises_in_python_raises():
     with pytest.raises(ValueError, match="substring not found"):
         ag.function(lambda n: str(n).index("7"))(jnp.int32(123))

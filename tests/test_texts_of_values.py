@@ -126,6 +126,29 @@ def test_a_printed_signature_shows_what_texts_are_made_of():
     assert repr(ag.function(f)(jnp.float32(2.5))[0]) == "'2.50 of 2'"
 
 
+def test_the_repr_of_a_number_is_that_of_python(capsys):
+    def program(n, x):
+        count = 0
+        while count < n:
+            count += 1
+        print(f"{count=} {x!r}")
+        return (
+            repr(count),
+            f"{count=}",
+            f"{x!r}|{x!a}|{x=:.3f}",
+            "%r %a" % (n, x),
+            "{!r}".format(x),
+            ascii(n),
+            repr([n, x]),
+        )  # noqa: UP032
+
+    assert ag.function(program)(jnp.int32(3), jnp.float32(0.1)) == program(3, 0.1)
+    texts = jax.jit(ag.convert(program))(jnp.int32(3), jnp.float32(0.1))
+    assert tuple(text.resolve() for text in texts) == program(3, 0.1)
+    jax.effects_barrier()
+    assert set(capsys.readouterr().out.splitlines()) == {"count=3 0.1"}
+
+
 def roman(n):
     text = ""
     for value, symbol in [(10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I")]:
@@ -260,6 +283,7 @@ def test_growing_texts_of_a_batch_are_resolved_row_by_row():
         lambda n: chr(97 + n),
         lambda n: "x" + "".join([str(n), "ab"[n % 2]]),
         lambda n: "x" * n + "y",
+        lambda n: "".join(chr(97 + n + k) for k in range(2))[::-1],
         lambda n: str([n, 2]) + "," + str(jnp.array([n, 2])),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import operator
 from typing import Any
 
 import jax
@@ -36,6 +37,41 @@ def as_python(value: Any) -> Any:
     if isinstance(value, collections.deque):
         return collections.deque(map(_item_as_python, value), value.maxlen)
     return jax.tree_util.tree_map(as_number, value)
+
+
+def in_a_text(value: Any) -> Any:
+    """A value as what makes a text is given it: an array without axes has all its digits, and the `repr` of a number of Python's."""
+    if isinstance(value, jax.Array) and not value.ndim and isinstance(value.dtype, np.dtype):
+        return _Number(np.asarray(value)[()])
+    return as_python(value)
+
+
+class _Number:
+    """A number of NumPy's whose `repr` is its text, as with Python's numbers."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        return str(self._value)
+
+    def __format__(self, form: str) -> str:
+        return format(self._value, form)
+
+    def __index__(self) -> int:
+        return operator.index(self._value)
+
+    def __int__(self) -> int:
+        return int(self._value)
+
+    def __float__(self) -> float:
+        return float(self._value)
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._value, name)
 
 
 def _item_as_python(value: Any) -> Any:

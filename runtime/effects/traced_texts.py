@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.containers.lengths import is_integer
-from autograph.runtime.effects.as_python import as_python, resolved_values
+from autograph.runtime.effects.as_python import in_a_text, resolved_values
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.one_of import is_one_of
 from autograph.runtime.layouts.statement_variables import has_contents
@@ -35,7 +35,7 @@ class DeferredText:
         return cls(make.function, tuple(values))
 
     def __str__(self) -> str:
-        return self.make(*map(as_python, resolved_values(self.values)))
+        return self.make(*map(in_a_text, resolved_values(self.values)))
 
 
 @jax.tree_util.register_pytree_node_class
@@ -233,5 +233,12 @@ class TextOfLists(TracedText):
         raise NotImplementedError
 
     def _batch(self) -> int | None:
-        sizes = [each.size() for each in self.lists() if has_contents(each)]
-        return next((len(size) for size in sizes if np.ndim(size)), None)
+        sizes = map(_rows_of, self.lists())
+        return next((size for size in sizes if size is not None), None)
+
+
+def _rows_of(numbers: Any) -> int | None:
+    """How many rows a batch of a list of numbers has; None for one list."""
+    contents = numbers.contents() if has_contents(numbers) else numbers
+    heads = contents if isinstance(contents, list | tuple) else (contents.length,)
+    return next((len(head) for head in heads if np.ndim(head)), None)

@@ -139,6 +139,7 @@ class Builtins(InTrace):
             functools.cmp_to_key: self._cmp_to_key,
             builtins.str: self._shown_by(str, "__str__"),
             builtins.repr: self._shown_by(repr, "__repr__"),
+            builtins.ascii: lambda value: self.raising.text_now(ascii, value),
             builtins.format: self._format,
             builtins.round: self._round,
             **{function: functools.partial(self.operate, symbol) for function, symbol in OPERATOR_FUNCTIONS.items()},
@@ -569,6 +570,8 @@ class Builtins(InTrace):
 
     def _number(self, kind: type, rounding: Any) -> Callable[..., Any]:
         def convert(*args: Any, **kwargs: Any) -> Any:
+            if kind is int and (len(args) == 2 or "base" in kwargs):
+                return self._in_base(*args, **kwargs)
             if len(args) != 1 or kwargs:
                 return kind(*args, **kwargs)
             value = args[0]
@@ -584,6 +587,10 @@ class Builtins(InTrace):
             return value.astype(jnp.result_type(kind))
 
         return convert
+
+    def _in_base(self, text: Any, base: Any) -> Any:
+        is_staged = is_traced_text(text) or (type(text) is str and self.backend.is_traced(base))
+        return self.checks.texts.number(text, base) if is_staged else int(text, base)
 
     def _bool(self, value: Any = False) -> Any:
         value = self.asked(value)

@@ -25,6 +25,7 @@ from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of
 _BASES: Mapping[Any, tuple[int, str]] = types.MappingProxyType({bin: (2, "0b"), oct: (8, "0o"), hex: (16, "0x")})
 # The bases of the formats of integers, by which f-strings and `format` write them.
 _FORMATS: Mapping[str, int] = types.MappingProxyType({"": 10, "d": 10, "b": 2, "o": 8, "x": 16})
+_PREFIXES = {prefix[1]: radix for radix, prefix in _BASES.values()}
 _SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))
 _DIGITS = tuple(map(ord, "0123456789abcdef"))
 _CONSTANTS = (str, int, bool, type(None))
@@ -159,32 +160,54 @@ class Texts:
         codes = sort(self.read(text).codes.as_list())
         return Characters(codes if isinstance(codes, TracedList) else code_list(tuple(codes))).items()
 
-    def number(self, text: Any) -> Any:
-        """``int(text)``."""
-        codes, length = text.characters().strip(_SPACE).arrays()
+    def number(self, text: Any, base: Any = 10) -> Any:
+        """``int(text, base)``."""
+        codes, length = self.read(text).strip(_SPACE).arrays()
+        in_range = (base == 0) | ((base >= 2) & (base <= 36))
+        check(in_range, ValueError("int() base must be >= 2 and <= 36, or 0"), is_needed=False)
         place = jnp.arange(codes.shape[0])
-        counts, is_digit = place < length, (codes >= ord("0")) & (codes <= ord("9"))
         is_sign = (place == 0) & ((codes == ord("-")) | (codes == ord("+")))
-        before, following = (
-            jnp.roll(is_digit & counts, 1).at[0].set(False),
-            jnp.roll(is_digit & counts, -1).at[-1].set(False),
+        prefix, of_prefix = _prefix(codes, place - jnp.any(is_sign), base)
+        radix = jnp.where(base == 0, jnp.where(of_prefix > 0, of_prefix, 10), base)
+        digit = _digit_values(codes)
+        is_digit = (digit < radix) & (place < length) & ~prefix
+        is_before, is_after = (
+            jnp.roll(is_digit | prefix, 1).at[0].set(False),
+            jnp.roll(is_digit, -1).at[-1].set(False),
         )
-        is_between = (codes == ord("_")) & before & following
-        fits = jnp.all(is_digit | is_sign | is_between | ~counts) & jnp.any(is_digit & counts)
+        is_between = (codes == ord("_")) & is_before & is_after
+        fits = jnp.all(is_digit | is_sign | prefix | is_between | (place >= length)) & jnp.any(is_digit)
+        first = jnp.argmax(is_digit)
+        fits &= (base != 0) | (of_prefix > 0) | (digit[first] > 0) | ~jnp.any(is_digit & (digit > 0))  # no 010
 
-        def message(shown: Any) -> str:
-            return f"invalid literal for int() with base 10: {shown!r}"
+        def message(shown: Any, base: Any) -> str:
+            return f"invalid literal for int() with base {base}: {shown!r}"
 
-        error = lambda: self._checks.exception(ValueError, self._checks.text(message, text))  # noqa: E731
+        error = lambda: self._checks.exception(ValueError, self._checks.text(message, text, base))  # noqa: E731
         check(fits, error, is_needed=False)
 
-        counted = is_digit & counts
         dtype = jnp.zeros((), int).dtype
-        powers = [pow(10, k, 2 ** (8 * dtype.itemsize)) for k in range(codes.shape[0] + 1)]  # as sums of integers wrap
-        table = jnp.asarray(np.array(powers, np.uint64).astype(dtype))
-        after = jnp.sum(counted) - jnp.cumsum(counted)
-        value = jnp.sum(jnp.where(counted, (codes - ord("0")).astype(dtype) * table[after], 0), dtype=dtype)
+        powers = jnp.cumprod(jnp.where(place == 0, 1, radix).astype(dtype))  # which wrap, as sums of integers do
+        after = jnp.sum(is_digit) - jnp.cumsum(is_digit)
+        value = jnp.sum(jnp.where(is_digit, digit.astype(dtype) * powers[after], 0), dtype=dtype)
         return jnp.where(codes[0] == ord("-"), -value, value)
+
+
+def _digit_values(codes: Any) -> Any:
+    """What characters count as digits; 36, which no base has, for what is none."""
+    lower = codes | 32
+    is_letter = (lower >= ord("a")) & (lower <= ord("z")) & (codes < 128)
+    is_decimal = (codes >= ord("0")) & (codes <= ord("9"))
+    return jnp.where(is_decimal, codes - ord("0"), jnp.where(is_letter, lower - ord("a") + 10, 36))
+
+
+def _prefix(codes: Any, place: Any, base: Any) -> tuple[Any, Any]:
+    """Where the two characters are that begin a literal of a base, such as ``0x``, and the base that they stand for; else 0."""
+    is_first, is_second = (place == 0) & (codes == ord("0")), place == 1
+    letter = jnp.sum(jnp.where(is_second & jnp.roll(is_first, 1).at[0].set(False), codes | 32, 0))
+    of_prefix = sum(jnp.where(letter == ord(sign), radix, 0) for sign, radix in _PREFIXES.items())
+    of_prefix = jnp.where((base == 0) | (base == of_prefix), of_prefix, 0)
+    return (is_first | is_second) & (of_prefix > 0), of_prefix
 
 
 def _of_table(texts: Sequence[str], number: Any) -> Characters:

@@ -42,7 +42,7 @@ _TAKE_PYTREES = frozenset(["optax", "chex", "equinox", "flax", "haiku", "diffrax
 _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _CALLING_AT_RUN_TIME: frozenset[Any] = frozenset([jax.pure_callback, io_callback, jax.debug.callback])
 # Of those that are given dicts and objects of which only some paths have set a key or an attribute.
-_SHOWING = frozenset([print, str, repr, format, hash])
+_SHOWING = frozenset([print, str, repr, ascii, format, hash])
 _COPYING = (copy.copy, copy.deepcopy, dataclasses.replace, getattr, setattr, id, dict, type)
 _KNOWING_METHODS = frozenset(
     [
@@ -499,6 +499,7 @@ OVERLOADED = frozenset(
         "type",
         "str",
         "repr",
+        "ascii",
         "format",
         "hash",
         "getattr",
