@@ -27,7 +27,7 @@ def breadth_first_by_a_deque(adjacency, start):
 def topological_order_by_a_deque(adjacency):
     n = adjacency.shape[0]
     indegree = adjacency.sum(0)
-    ready = collections.deque([v for v in range(n) if indegree[v] == 0])
+    ready = collections.deque(v for v in range(n) if indegree[v] == 0)
     order = []
     while len(ready) > 0:
         u = ready.popleft()

@@ -471,3 +471,30 @@ def test_libraries_of_pytrees_get_pythons_lists():
         return jax.tree.map(lambda p, g: p - g, params["w"], grads), jax.tree.map(jnp.add, params["b"], [1.0, 2.0])
 
     check_same(step(jnp.array(2.0)), ([2.0, 0.0], [4.0, 4.0]))
+
+
+def reads_of_an_empty_list(items, k):
+    """In a branch that is not taken, and in a handler."""
+    known, made = list(items), [x for x in (1, 2) if x > 9]
+    first = known[k] if k < len(known) else -1
+    second = made[k] if k < len(made) else "none"[k:]
+    if k < len(known):
+        known[k] = 7
+        known[k] += 1
+    try:
+        made[k] = 5
+    except IndexError as error:
+        second = str(error)
+    try:
+        third = ()[k]
+    except IndexError:
+        third = -3
+    return first, second, third, known
+
+
+def test_an_empty_list_has_no_item_at_a_traced_index():
+    compiled = ag.function(reads_of_an_empty_list)
+    for items, k in (([], 2), ([], 0), ([4, 5], 1), ([4, 5], 2)):
+        assert compiled(items, jnp.int32(k)) == reads_of_an_empty_list(items, k)
+    with pytest.raises(IndexError, match="list index out of range"):
+        ag.function(lambda k: [][k] if k > 0 else 0)(jnp.int32(1))

@@ -49,7 +49,7 @@ class ListWrites(InTrace):
         if not isinstance(target, TracedList):
             return True
         contents = target.contents()
-        return isinstance(contents, tuple) and not are_alike((*contents, value))
+        return isinstance(contents, tuple) and not (contents and are_alike((*contents, value)))
 
     def with_one_replaced(self, items: list[Any], key: Any, value: Any) -> list[Any]:
         """The items, ``value`` at a traced index.

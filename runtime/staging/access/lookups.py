@@ -17,6 +17,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.element_kinds import are_alike
 from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.keyed_lists import KeyedList
+from autograph.runtime.containers.lengths import is_integer
 from autograph.runtime.containers.padded import stacked
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_gathers import gathered
@@ -252,6 +253,13 @@ class Lookups(InTrace):
                 return self.if_exp(present, lambda: self._looked_up(list(target.values()), place), lambda: 0)
             self.raising.raise_unless(present, lambda: self.raising.exception(KeyError, key))
             target, key = list(target.values()), place
+        if (
+            isinstance(target, deque | str | list | tuple)
+            and not target
+            and is_integer(key)
+            and not self.journal.is_on_trial
+        ):
+            return target[0]  # raises, whatever the index
         if isinstance(target, deque | str):
             target = list(target)
         if not isinstance(target, list | tuple) or not target or np.ndim(key):

@@ -204,7 +204,7 @@ class Lists(InTrace):
         """``collections.deque(...)``, whose length may come to be traced."""
         if STAGING.is_plain(STAGING.place()):
             return collections.deque(iterable, maxlen)
-        made = TracedDeque(iterable, maxlen, self.checks)
+        made = TracedDeque(self.items_of(iterable), maxlen, self.checks)
         self.journal.born(made)
         return made
 
