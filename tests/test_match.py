@@ -219,3 +219,47 @@ def attribute_that_a_property_may_lack(x, y):
 @pytest.mark.parametrize("program", [attribute_of_a_property, attribute_that_a_property_may_lack])
 def test_properties_with_traced_conditions_in_class_patterns(program):
     agrees_when_compiled(program, (1.0, 0.0), (2.0, 4.0), (-1.0, 2.0), (-1.0, 0.0))
+
+
+def classes_of_builtins(n):
+    word, k, h = "", 0, 1.0
+    while k < n:
+        word += chr(97 + k)
+        k += 1
+        h /= 2
+    found = []
+    for value in (k, h, word, (k, k), {"k": k}, None, [k, k], True):
+        match value:
+            case bool():
+                found.append(0)
+            case int(m) if m > 1:
+                found.append(1)
+            case int():
+                found.append(2)
+            case float() | complex():
+                found.append(3)
+            case str():
+                found.append(4)
+            case tuple():
+                found.append(5)
+            case dict():
+                found.append(6)
+            case list([_, _]):
+                found.append(7)
+            case None:
+                found.append(8)
+    asked = (
+        isinstance(k, int),
+        isinstance(k, float),
+        isinstance(h, (int, float)),
+        type(k) is int,
+        type(h)(k),
+        isinstance(word, str),
+    )
+    return found, asked
+
+
+def test_what_stands_for_a_value_of_python_is_of_its_class():
+    compiled = ag.function(classes_of_builtins)
+    for n in (0, 1, 3):
+        assert compiled(jnp.int32(n)) == classes_of_builtins(n)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import builtins
-
 import gast
 
 from autograph._analysis.children import walk
 from autograph._passes.nodes import Context, Rewriter, assign, constant, copied, load, placed
 
 _VALUES = (gast.MatchValue, gast.MatchSingleton)
-_BUILTIN_CLASSES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
 
 
 class LowerMatch(Rewriter):
     """Takes the tests on values out of patterns, so that they may be traced; Python keeps matching structure.
 
-    So with classes of the user's: a subject may be one of several objects. A ``match`` that tests neither, only structure, stays
-    as it is.
+    So with classes: a subject may be one of several objects, or stand for a number or text of Python's. A ``match`` that tests
+    neither, only structure, stays as it is.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerMatch, '''
@@ -211,18 +208,17 @@ def _is_tested(pattern: gast.AST) -> bool:
 
 
 def _asks_plainly(pattern: gast.AST) -> bool:
-    """Whether Python asks for a class of the user's: in a pattern that cannot be written as a test."""
-    classes = (part for part in walk(pattern) if isinstance(part, gast.MatchClass))
-    return any(getattr(part.cls, "id", None) not in _BUILTIN_CLASSES and not _is_expression(part) for part in classes)
+    """Whether Python asks for a class: in a pattern that cannot be written as a test."""
+    return any(isinstance(part, gast.MatchClass) and not _is_expression(part) for part in walk(pattern))
 
 
 def _is_expression(pattern: gast.AST) -> bool:
-    """Whether a pattern can be written as a test of the item: a value, a class of the user's, or a choice of such."""
+    """Whether a pattern can be written as a test of the item: a value, a class, or a choice of such."""
     if isinstance(pattern, _VALUES):
         return True
     if isinstance(pattern, gast.MatchOr):
         return all(map(_is_expression, pattern.patterns))
-    if not isinstance(pattern, gast.MatchClass) or getattr(pattern.cls, "id", None) in _BUILTIN_CLASSES:
+    if not isinstance(pattern, gast.MatchClass):
         return False
     return all(_is_capture(part) or _is_expression(part) for part in [*pattern.patterns, *pattern.kwd_patterns])
 

@@ -7,7 +7,9 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.code.code_names import class_attribute
@@ -152,7 +154,10 @@ class ClassTests(InTrace):
             return self._type_of_optional(value)
         if type(value) is Optional:
             value = held_in(value)
-        return each_purely(value, type) if type(value) is OneOf else type(_as_python_has(value))
+        if type(value) is OneOf:
+            return each_purely(value, type)
+        number = _python_number(value)
+        return type(_as_python_has(value) if number is None else number)
 
     def _type_of_optional(self, value: Optional) -> Any:
         present, held, none = present_in(value), held_in(value), type(absent_in(value))
@@ -165,11 +170,22 @@ class ClassTests(InTrace):
 
 
 def _is_instance(value: Any, kinds: Any) -> bool:
-    """``isinstance``, in which a deque, or a tuple, is no list, and an array of traced length is an array."""
+    """``isinstance``, in which a deque, or a tuple, is no list, and an array of traced length is an array.
+
+    What stands for a number of Python's is that, and an array: code of either sort asks.
+    """
     if isinstance(value, PaddedArray):
         value = value.values
     check_known(value)
-    return isinstance(_as_python_has(value), kinds)
+    number = _python_number(value)
+    return isinstance(_as_python_has(value), kinds) or (number is not None and isinstance(number, kinds))
+
+
+def _python_number(value: Any) -> Any:
+    """A number of the class that a traced number of Python's has; None for what is none."""
+    if not isinstance(value, jax.core.Tracer) or np.ndim(value) or not jax.typeof(value).weak_type:
+        return None
+    return np.zeros((), value.dtype).item()
 
 
 def _as_python_has(value: Any) -> Any:
