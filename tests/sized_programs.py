@@ -244,6 +244,11 @@ def mapped(n):
     return list(map(max, xs, xs[::-1])), list(map(sum, zip(xs, xs[1:]))), sum(map(abs, range(-n, 0)))
 
 
+def numbered(n):
+    pairs = list(enumerate(range(n), start=5))
+    return pairs, dict(enumerate(range(n - 1))), [i * v for i, v in enumerate(range(n))], tuple(enumerate(range(n)))
+
+
 def difference(a, b, *, scale=1):
     return (a - b) * scale
 
@@ -287,6 +292,6 @@ PROGRAMS = [
     sieve, ways_to_pay, distances, grid, rows_of_other_lengths, made_in_each_iteration, two_names_for_one, none_at_all,
     other_elements, numbers_in_a_list, swapped, union_find, iterated_in_every_way, chunks, with_stars, prepended,
     extended_in_a_loop, best_so_far, window, stars_from_left_to_right, rest_that_grows, rest_of_what_is_no_list, too_few,
-    unpacked_into_as_many, tuples_of_its_items, columns, columns_of_one_kind, columns_of_arrays, mapped, as_arguments,
+    unpacked_into_as_many, tuples_of_its_items, columns, columns_of_one_kind, columns_of_arrays, mapped, numbered, as_arguments,
     joined_texts,
 ]  # fmt: skip

@@ -421,7 +421,7 @@ class Builtins(InTrace):
             args = (self.lengths.listed_range(args[0]), *args[1:])
         if args and is_open_array(args[0]):
             return self.listed_rows(args[0])
-        if args and isinstance(args[0], StagedItems) and any(map(is_traced_list, args[0].parts)):
+        if args and isinstance(args[0], StagedItems) and builtins.any(map(_has_traced_length, args[0].parts)):
             return self.reductions.listed(args[0])
         if args and isinstance(args[0], TracedList):
             return args[0].as_list()
@@ -651,6 +651,10 @@ class Builtins(InTrace):
             made = remade(arg)
             return made is not None and bool(made.values)
         return isinstance(arg, DeferredText) or is_open_array(arg) or self.backend.is_traced(value_of(arg))
+
+
+def _has_traced_length(iterable: Any) -> bool:
+    return is_traced_list(iterable) or (isinstance(iterable, StagedRange) and iterable.is_traced())
 
 
 def _may_be_python_float(value: Any) -> bool:
