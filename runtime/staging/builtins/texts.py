@@ -25,7 +25,7 @@ from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of
 _BASES: Mapping[Any, tuple[int, str]] = types.MappingProxyType({bin: (2, "0b"), oct: (8, "0o"), hex: (16, "0x")})
 # The bases of the formats of integers, by which f-strings and `format` write them.
 _FORMATS: Mapping[str, int] = types.MappingProxyType({"": 10, "d": 10, "b": 2, "o": 8, "x": 16})
-_PREFIXES = {prefix[1]: radix for radix, prefix in _BASES.values()}
+_PREFIXES = types.MappingProxyType({prefix[1]: radix for radix, prefix in _BASES.values()})
 _SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))
 _DIGITS = tuple(map(ord, "0123456789abcdef"))
 _CONSTANTS = (str, int, bool, type(None))
