@@ -94,8 +94,8 @@ def _rotated(jaxpr: Any) -> Iterator[Any]:
             slices[equation.outvars[0]] = equation.invars[0]
         elif jax_compat.is_concatenation(equation):
             arrays = {None if is_literal(atom) else slices.get(atom) for atom in equation.invars}
-            result = equation.outvars[0]
-            if None not in arrays and len(arrays) == 1 and result.aval.shape == arrays.pop().aval.shape:
+            array, result = arrays.pop(), equation.outvars[0]
+            if array is not None and not arrays and result.aval.shape == array.aval.shape:
                 yield result
         for inner in _inner(equation):
             yield from _rotated(inner.jaxpr)

@@ -110,8 +110,8 @@ def _reads(equation: Any, places: Collection[int]) -> list[int]:
 
 def _held_in_branches(equation: Any, places: Collection[int], later: _Later) -> Any:
     choice = equation.params["choice"]
-    pair = [_held(branch, [k - 1 for k in places if k], later) for branch in choice.pair]
-    if all(made is before for made, before in zip(pair, choice.pair, strict=True)):
+    on_false, on_true = (_held(branch, [k - 1 for k in places if k], later) for branch in choice.pair)
+    if (on_false, on_true) == choice.pair:
         return equation
-    made = Branches(*pair, stays=choice.stays, tested=choice.tested)
+    made = Branches(on_false, on_true, stays=choice.stays, tested=choice.tested)
     return with_branches(equation, made, equation.invars, equation.outvars)

@@ -49,7 +49,7 @@ def _in_room(value: Any, known: Known) -> Any:
     made: Any = value if isinstance(value, TracedList) else LANGUAGE.operators.new_list(value)
     held = None if made.most is not None or made.stands_for is not list else as_seen(made.contents())
     if held is not None:
-        elements = known.elements or Padded(0, [STAGING.room_of(0, type) for type in held.types], held.kind, 0)
+        elements = known.elements or Padded(0, list(map(STAGING.no_rows, held.types)), held.kind, 0)
         known.elements = elements.joined(held.kind, held.types)
     if known.elements is None:
         return value
