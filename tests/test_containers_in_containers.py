@@ -279,7 +279,31 @@ def means_of_groups(xs):
     return {name: sum(held) / len(held) for name, held in groups.items()}
 
 
+def displays_in_displays(xs):
+    found = {"low": {"xs": [1.0], "n": 0}, "high": {"xs": [2.0], "n": 0}}
+    rows = [[[1.0], [2.0]], [[3.0], [4.0]]]
+    for v in xs:
+        if v > 0:
+            found["high"]["xs"].append(v)
+            found["high"]["n"] += 1
+            rows[1][0].append(v * 2)
+        else:
+            found["low"]["xs"].append(-v)
+    return sum(found["high"]["xs"]), len(found["low"]["xs"]), found["high"]["n"], sum(rows[1][0]), rows[0][1]
+
+
+def displays_in_an_attribute(xs):
+    holder = Holder(None)
+    holder.held = {"a": {"xs": [0.5]}}
+    for v in xs:
+        if v > 0:
+            holder.held["a"]["xs"].append(v)
+    return sum(holder.held["a"]["xs"]), len(holder.held["a"]["xs"])
+
+
 PROGRAMS = [
+    displays_in_displays,
+    displays_in_an_attribute,
     by_a_chosen_key,
     by_a_chosen_default,
     arguments_that_see_the_key,

@@ -28,9 +28,9 @@ class LowerLists(Rewriter):
     are the latter where items are written at computed indices: what is written at a traced one is carried as one array then.
 
     So are displays given to a parameter of such a name (``Stack(items=[1])``) or to such a function, and those in a
-    display whose items' methods are called (``rows[0].append``) or whose items' items are written (``rows[i][j] = v``),
-    the items of a comprehension among them, or that become items: ``rows.append([1])``, ``rows[i] = [1]``,
-    ``groups.setdefault(key, [1])``, ``defaultdict(lambda: [1])``.
+    display whose items' methods are called (``rows[0].append``, ``d["a"]["xs"].append``) or whose items' items are
+    written (``rows[i][j] = v``), the items of a comprehension among them, or that become items: ``rows.append([1])``,
+    ``rows[i] = [1]``, ``groups.setdefault(key, [1])``, ``defaultdict(lambda: [1])``.
 
     Displays whose length only run time may know become operator calls:
 
@@ -83,7 +83,7 @@ class LowerLists(Rewriter):
         }
         self.growing = frozenset(_with_sources(self._grown(node, _name) | _rebound(node), node))
         self.lists = frozenset(_with_sources(_grown(node, _name, by_operators=False), node))
-        self.holders = frozenset(self._grown(node, _name_of_holder))
+        self.holders = frozenset(self._grown(node, _name_of_outermost))
         self.nested = frozenset(_written(node, _name_of_holder))
         self.tables = frozenset(_written(node, _name)) | self.nested
         return self.visit(node)
@@ -213,9 +213,9 @@ class LowerLists(Rewriter):
     def _hold(self, node: gast.AST) -> None:
         """Let the displays in this one be of lists that may come to grow."""
         if isinstance(node, gast.List | gast.Tuple):
-            node.elts = list(map(self._held, node.elts))
+            node.elts = list(map(self._added, node.elts))
         elif isinstance(node, gast.Dict):
-            node.values = list(map(self._held, node.values))
+            node.values = list(map(self._added, node.values))
         elif isinstance(node, gast.ListComp):
             node.elt = self._added(node.elt)
         elif isinstance(node, gast.Call) and _is_comprehension(node):
@@ -235,7 +235,7 @@ class LowerLists(Rewriter):
         if isinstance(target, gast.Attribute) and self._makes_list(value):
             return True
         is_table = name in self.tables and not isinstance(value, _DISPLAYS)
-        is_item = _name_of_holder(target) in self.holders
+        is_item = _name_of_outermost(target) in self.holders
         if name in self.lists and isinstance(value, gast.BinOp) and isinstance(value.op, gast.Add):
             return True
         return (name in self.growing or is_table or is_item) and self._makes_list(value)
@@ -399,6 +399,13 @@ def _bound(target: gast.AST, value: gast.AST) -> Iterator[tuple[str | None, gast
 def _name_of_holder(node: gast.AST) -> str | None:
     """The name of what an item is taken out of."""
     return _name(node.value) if isinstance(node, gast.Subscript) else None
+
+
+def _name_of_outermost(node: gast.AST) -> str | None:
+    """The name of what an item, or an item of one, is taken out of."""
+    while isinstance(node, gast.Subscript) and isinstance(node.value, gast.Subscript):
+        node = node.value
+    return _name_of_holder(node)
 
 
 def _name(node: gast.AST) -> str | None:
