@@ -589,6 +589,50 @@ def test_numbers_of_a_slice():
     assert list(jax_compat.sliced_numbers(sliced)) == [1, 2]
 
 
+def test_rows_of_a_slice():
+    def rows(shape, *arguments):
+        return jax_compat.sliced_rows(only_equation(lambda x: jax.lax.slice(x, *arguments), jnp.zeros(shape)))
+
+    assert rows((8,), [1], [6]) == range(1, 6)
+    assert rows((8, 3), [1, 0], [6, 3]) == range(1, 6)
+    assert rows((8,), [1], [6], [2]) is None and rows((8, 3), [1, 0], [6, 2]) is None
+    assert jax_compat.sliced_rows(only_equation(jnp.sin, 1.0)) is None
+    (size,) = jax.export.symbolic_shape("n")
+    program = jax.make_jaxpr(lambda x: jax.lax.slice(x, [1], [size]))(jax.ShapeDtypeStruct((size,), jnp.float32))
+    assert jax_compat.sliced_rows(program.jaxpr.eqns[-1]) is None
+
+
+def test_what_reads_and_writes_elements():
+    table, row = jnp.zeros((4, 3)), jnp.ones((1, 3))
+    read = only_equation(lambda x, i: jax.lax.dynamic_slice_p.bind(x, i, i, slice_sizes=(1, 3)), table, 2)
+    part = only_equation(lambda x, i: jax.lax.dynamic_slice_p.bind(x, i, i, slice_sizes=(1, 2)), table, 2)
+    gathered = equations(lambda x, i: x[i], table, jnp.array([1, 2]))[-1]
+    update = only_equation(lambda x, y, i: jax.lax.dynamic_update_slice_p.bind(x, y, i, i), table, row, 2)
+    corner = only_equation(lambda x, y, i: jax.lax.dynamic_update_slice_p.bind(x, y, i, i), table, row[:, :1], 2)
+    scatter = equations(lambda x, i: x.at[i].set(7.0), table, 2)[-1]
+    joined = only_equation(lambda x, y: jnp.concatenate([x, y]), table, row)
+    cast = only_equation(lambda x: jax.lax.convert_element_type(x, jnp.int32), table)
+    every = [read, part, gathered, update, corner, scatter, joined, cast]
+
+    def those(is_one):
+        return [each for each in every if is_one(each)]
+
+    assert those(jax_compat.is_read_of_elements) == [read, part, gathered]
+    assert those(jax_compat.is_read_of_row) == [read]
+    assert those(jax_compat.is_update) == [update, corner, scatter]
+    assert those(jax_compat.is_update_of_row) == [update]
+    assert those(jax_compat.is_concatenation) == [joined] and those(jax_compat.is_cast) == [cast]
+
+
+def test_a_barrier_between_a_result_and_what_uses_it():
+    program = jax.make_jaxpr(lambda x: jnp.sin(x) + 1)(2.0)
+    sine, added = program.jaxpr.eqns
+    computed, barrier = jax_compat.held_apart(sine, [0])
+    held = jax_compat.with_equations(program, [computed, barrier, added])
+    assert [jax_compat.name_of(each) for each in held.jaxpr.eqns] == ["sin", "optimization_barrier", "add"]
+    assert jax_compat.replay(held, 2.0) == jax_compat.replay(program, 2.0)
+
+
 def test_a_value_cast_as_a_result_of_another():
     (equation,) = equations(lambda x: x * x, jnp.int32(3))
     operand = jax_compat.variable(jax.typeof(jnp.float32(0)))

@@ -9,7 +9,7 @@ from autograph.backends.python import PythonBackend
 from tests.agreement import report
 from tests.corpus import Program, all_programs
 
-OPERATORS = _api._make_operators(True, PythonBackend())
+OPERATORS = _api._make_operators(True, PythonBackend(), False, False)
 
 
 @pytest.mark.parametrize("program", all_programs(), ids=lambda program: program.name)
