@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import collections
-import operator
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -40,38 +41,39 @@ def as_python(value: Any) -> Any:
 
 
 def in_a_text(value: Any) -> Any:
-    """A value as what makes a text is given it: an array without axes has all its digits, and the `repr` of a number of Python's."""
-    if isinstance(value, jax.Array) and not value.ndim and isinstance(value.dtype, np.dtype):
-        return _Number(np.asarray(value)[()])
-    return as_python(value)
+    """A value as what makes a text is given it: an array without axes is a number of Python's, with the digits that NumPy shows."""
+    if not isinstance(value, jax.Array | np.ndarray) or value.ndim or not isinstance(value.dtype, np.dtype):
+        return as_python(value)
+    shown = np.asarray(value)[()]
+    number = shown.item()
+    kind = _OF_FEWER_DIGITS.get(type(number))
+    if kind is not None and repr(number) != str(shown):
+        number = kind(number)
+        number.text = str(shown)
+    return number
 
 
-class _Number:
-    """A number of NumPy's whose `repr` is its text, as with Python's numbers."""
+class _Shown:
+    """A number whose text is that of the type with fewer digits that it had."""
 
-    def __init__(self, value: Any) -> None:
-        self._value = value
+    text: str
 
     def __repr__(self) -> str:
-        return str(self._value)
+        return self.text
 
     def __format__(self, form: str) -> str:
-        return format(self._value, form)
+        return super().__format__(form) if form else self.text
 
-    def __index__(self) -> int:
-        return operator.index(self._value)
 
-    def __int__(self) -> int:
-        return int(self._value)
+class _Float(_Shown, float):
+    pass
 
-    def __float__(self) -> float:
-        return float(self._value)
 
-    def __bool__(self) -> bool:
-        return bool(self._value)
+class _Complex(_Shown, complex):
+    pass
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._value, name)
+
+_OF_FEWER_DIGITS: Mapping[type, Any] = MappingProxyType({float: _Float, complex: _Complex})
 
 
 def _item_as_python(value: Any) -> Any:

@@ -101,7 +101,8 @@ class TracedText(DeferredText):
 
     def __mul__(self, count: Any) -> Any:
         if type(count) is int and (found := LANGUAGE.operators.texts.characters_of(self)) is not None:
-            return found * count
+            if isinstance(found.size(), int):
+                return found * count
         return TracedText(repeated_text, (self, count)) if is_integer(count) else NotImplemented
 
     __rmul__ = __mul__

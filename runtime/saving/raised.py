@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from autograph.runtime import errors
-from autograph.runtime.effects.as_python import as_number
+from autograph.runtime.effects.as_python import in_a_text
 from autograph.runtime.effects.raise_sites import arguments_of, unheard
 from autograph.runtime.errors import SavedError, StagingError
 from autograph.runtime.saving.dtypes import dtype_of, name_of
@@ -178,7 +178,7 @@ class SavedSite:
         exec(code.replace(co_name=function, co_qualname=function), {"error": error})
 
     def _made(self, raised: dict[str, Any], values: Sequence[Any]) -> BaseException:
-        decoder = Decoder(values, self._records, lambda parts: text_of(parts, list(map(as_number, values))))
+        decoder = Decoder(values, self._records, lambda parts: text_of(parts, list(map(in_a_text, values))))
         base, name = _class_of(raised["base"]), raised["class"]
         arguments = arguments_of(base, decoder.value(raised["arguments"]))
         error: BaseException
