@@ -31,7 +31,15 @@ from autograph.runtime.effects.traced_texts import TracedText, is_text
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import ContentsPlace
-from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, OneOf, each, each_purely, holds_objects
+from autograph.runtime.layouts.one_of import (
+    CODE,
+    MOST_CANDIDATES,
+    OneOf,
+    candidates_of,
+    each,
+    each_purely,
+    holds_objects,
+)
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in, resolved, used
 from autograph.runtime.layouts.perhaps import has_perhaps, is_perhaps, read_key
 from autograph.runtime.layouts.statement_variables import has_contents, holds_traced
@@ -118,7 +126,11 @@ class Lookups(InTrace):
         key = self.known_key(target, key)
         kind = type(key)
         if kind is OneOf:
-            is_pure = type(target) in _CONTAINERS and not (isinstance(target, dict) and has_perhaps(target.values()))
+            is_pure = type(target) in _CONTAINERS
+            if isinstance(target, dict):  # which may lack a key
+                is_pure = (
+                    is_pure and not has_perhaps(target.values()) and not any(map(holds_traced, candidates_of(key)))
+                )
             return each(key, lambda one: self.get_item(target, one), is_pure)
         if isinstance(target, KeyedList):
             return target[key]
@@ -320,6 +332,8 @@ class Lookups(InTrace):
         """``target.get(key, default)`` with a key that may be traced."""
         if not holds_traced(key):
             return self.absences.get(target, key, default)
+        if type(key) is Optional and type(either := self.known_key(target, key)) is OneOf:
+            return each(either, lambda one: self.get_of_dict(target, one, default))
         if has_perhaps(target.values()):
             self.keys.end_trace(target, "A dict is read at a traced key")
         if not target:
@@ -351,7 +365,7 @@ class Lookups(InTrace):
         truth value is 0 or 1."""
         if type(key) is Optional:
             present = present_in(key)
-            is_choice = isinstance(target, dict) and resolved(key) is key and not is_known(present)
+            is_choice = isinstance(target, dict | KeyedList) and resolved(key) is key and not is_known(present)
             return OneOf((absent_in(key), held_in(key)), present.astype(CODE)) if is_choice else used(key)
         if type(key) is tuple and any(type(part) is Optional for part in key) and not isinstance(target, dict):
             return tuple(map(used, key))

@@ -17,6 +17,7 @@ from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list
 from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.statement_variables import stands_for_text
 from autograph.runtime.tracing.births import Births, can_be_element
 from autograph.runtime.tracing.locations import calling_line
@@ -290,7 +291,7 @@ class Keys(InTrace):
             return True
         if isinstance(value, tuple | list | set | frozenset):
             return any(map(self._holds_traced, value))
-        if stands_for_text(value):
+        if stands_for_text(value) or type(value) is Optional:
             return holds_tracer(value)
         return isinstance(value, jax.Array) and self.backend.is_tracing()
 

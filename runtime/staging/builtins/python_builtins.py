@@ -168,7 +168,10 @@ class Builtins(InTrace):
             return (container == item).any()
         if isinstance(container, dict | KeysView) and holds_traced(item):
             kinds = (str,) if isinstance(item, TracedText) else (tuple,) if isinstance(item, tuple) else (int, float)
-            container = [key for key in container if isinstance(key, kinds)]  # what others there are equals none
+            is_any = type(item) is Optional
+            container = [
+                key for key in container if is_any or isinstance(key, kinds)
+            ]  # what others there are equals none
         if isinstance(container, list | tuple | set | frozenset) and (
             holds_traced(item)
             or holds_traced((*container,))
