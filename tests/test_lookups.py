@@ -230,14 +230,13 @@ def test_an_index_that_may_be_none():
         ag.function(best)(jnp.zeros(3))
 
 
-@pytest.mark.parametrize("table", [[1.0, jnp.ones(2)], []])
-def test_items_that_cannot_be_one_array_are_refused_in_words(table):
+def test_items_that_cannot_be_one_array_are_refused_in_words():
+    table = [1.0, jnp.ones(2)]
+
     def read(n):
         return table[n]
 
-    with pytest.raises(
-        ag.StagingError, match=rf"test_lookups.py:(?s:.*){type(table).__name__} is indexed by a traced value"
-    ):
+    with pytest.raises(ag.StagingError, match=r"test_lookups.py:(?s:.*)list is indexed by a traced value"):
         ag.function(read)(jnp.asarray(0))
 
 
