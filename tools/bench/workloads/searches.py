@@ -72,25 +72,28 @@ def _breadth_first_by_hand() -> Mapping[str, Program]:
             lambda carry: carry[2] < carry[3], lambda carry: visits(neighbours, *carry), begun(neighbours, start)
         )[0]
 
-    def with_conditionals(neighbours, start):
+    def with_barriers(neighbours, start):
+        """What is read of an array that is written is kept apart from its uses: XLA copies none, from jax 0.11 on."""
+        held = lax.optimization_barrier
+
         def step(carry):
             distance, queue, first, last = carry
-            node = queue[first]
+            node = held(queue[first])
+            further = held(distance[node] + 1)
             for k in range(4):
-                other = neighbours[node, k]
-                distance, queue, last = lax.cond(
-                    distance[other] < 0,
-                    lambda d, q, n, other=other: (d.at[other].set(d[node] + 1), q.at[n].set(other), n + 1),
-                    lambda d, q, n: (d, q, n),
-                    distance,
-                    queue,
-                    last,
-                )
+                other = held(neighbours[node, k])
+                before = held(distance[other])
+                reached = jnp.where(before < 0, further, before)
+                distance = lax.dynamic_update_index_in_dim(distance, reached, other, 0)
+                queue = lax.dynamic_update_index_in_dim(queue, other, last, 0)
+                last = last + (before < 0)
             return distance, queue, first + 1, last
 
-        return lax.while_loop(lambda carry: carry[2] < carry[3], step, begun(neighbours, start))[0]
+        distance, queue, first, last = begun(neighbours, start)
+        queue = jnp.append(queue, 0)  # what is written after the last node has been found
+        return lax.while_loop(lambda carry: carry[2] < carry[3], step, (distance, queue, first, last))[0]
 
-    return {"straightforward": with_selects, "best": with_conditionals}
+    return {"straightforward": with_selects, "best": with_barriers}
 
 
 def _breadth_first_arguments(quick: bool) -> tuple[Any, ...]:
