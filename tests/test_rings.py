@@ -301,6 +301,10 @@ def turning(by, within):
 @pytest.mark.parametrize("by", [(1,), (3,), (1, 4), (199,)], ids=str)
 def test_every_index_of_every_type(dtype, by):
     """Also where an index, or the length, is near the end of its type, or out of range on either side."""
+    if jnp.iinfo(dtype).max < 200 and jax.__version_info__ < (0, 11):
+        pytest.skip(
+            "XLA of this version clips an index in its own type, which the length is beyond, and writes out of bounds"
+        )
     first = jnp.arange(200, dtype=jnp.int32), jnp.int32(1)
     body = jax.make_jaxpr(turning(by, 2))(dtype(0), *first)
     rings = rings_in(body, 1, 2)
