@@ -633,6 +633,21 @@ def test_a_barrier_between_a_result_and_what_uses_it():
     assert jax_compat.replay(held, 2.0) == jax_compat.replay(program, 2.0)
 
 
+def test_an_equation_with_other_operands():
+    assert jax_compat.bind_again(only_equation(jnp.sin, 1.0), [jnp.float32(0.0)]) == [0.0]
+    several = only_equation(lambda x: jax.lax.sort_p.bind(x, x, dimension=0, is_stable=True, num_keys=1), jnp.ones(2))
+    assert [each.tolist() for each in jax_compat.bind_again(several, [jnp.array([2.0, 1.0])] * 2)] == [[1.0, 2.0]] * 2
+
+
+def test_equations_rewritten_as_they_are_recorded():
+    def cosines(equation):
+        cosine = only_equation(jnp.cos, 1.0)
+        return jax_compat.equation_like(equation, cosine.primitive, cosine.params, equation.invars, equation.outvars)
+
+    program = jax.make_jaxpr(lambda x: jax_compat.record_here(lambda: [jnp.sin(x)], cosines))(0.0)
+    assert [jax_compat.name_of(each) for each in program.jaxpr.eqns] == ["cos"]
+
+
 def test_a_value_cast_as_a_result_of_another():
     (equation,) = equations(lambda x: x * x, jnp.int32(3))
     operand = jax_compat.variable(jax.typeof(jnp.float32(0)))

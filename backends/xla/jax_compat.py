@@ -226,9 +226,20 @@ def replay_here(program: ClosedJaxpr) -> list[Any]:
         return atom.val if is_literal(atom) else known[atom]
 
     for equation in program.jaxpr.eqns:
-        results = equation.primitive.bind(*map(value, equation.invars), **equation.params)
-        known.update(zip(equation.outvars, results if equation.primitive.multiple_results else [results], strict=True))
+        known.update(zip(equation.outvars, bind_again(equation, map(value, equation.invars)), strict=True))
     return list(map(value, program.jaxpr.outvars))
+
+
+def record_here(function: Callable[[], Sequence[Any]], rewritten: Callable[[Any], Any]) -> list[Any]:
+    """The results of a function of no operands, with each equation that it records rewritten."""
+    program = recorded(function, ())
+    return replay_here(with_equations(program, list(map(rewritten, program.jaxpr.eqns))))
+
+
+def bind_again(equation: Any, operands: Iterable[Any]) -> list[Any]:
+    """The results of an equation with other operands."""
+    results = equation.primitive.bind(*operands, **equation.params)
+    return list(results) if equation.primitive.multiple_results else [results]
 
 
 # Equations.

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.branches import cond, is_choice
 from autograph.backends.xla.dependence import split
-from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind, is_literal
+from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind, bind_again, is_literal
 from autograph.backends.xla.parts import evaluate_equations
 from autograph.backends.xla.tracing import INTEGER, conform, trace
 
@@ -238,7 +238,7 @@ def _of_rings(equation: Any, values: list[Any]) -> list[Any]:
             return [_selected(*values)]
         raise _NoRing(places | _places_of([array]))
     if isinstance(array, _Rows):
-        return _evaluated_alone(equation, [_read(array), *others])
+        return bind_again(equation, [_read(array), *others])
     rows = jax_compat.sliced_rows(equation)
     if rows is not None:
         return [_Rows(array, rows)]
@@ -246,15 +246,15 @@ def _of_rings(equation: Any, values: list[Any]) -> list[Any]:
     if window is not None and window[0][0] == 0 and window[1][0] == 1 and jax_compat.drops_out_of_range(equation):
         indices, new = array.index(jnp.asarray(others[0])), others[1]
         places = indices.at[0].set(array.row_or_none(indices[0]))
-        return [array.with_(*_evaluated_alone(equation, [array.buffer, places, new]))]
+        return [array.with_(*bind_again(equation, [array.buffer, places, new]))]
     if jax_compat.is_read_of_row(equation):
         index, *rest = (array.index(jnp.asarray(each)) for each in others)
-        return _evaluated_alone(equation, [array.buffer, array.row(index), *rest])
+        return bind_again(equation, [array.buffer, array.row(index), *rest])
     if jax_compat.is_update_of_row(equation):
         index, *rest = (array.index(jnp.asarray(each)) for each in others[1:])
-        return [array.with_(*_evaluated_alone(equation, [array.buffer, others[0], array.row(index), *rest]))]
+        return [array.with_(*bind_again(equation, [array.buffer, others[0], array.row(index), *rest]))]
     if jax_compat.is_cast(equation):
-        return [array.with_(*_evaluated_alone(equation, [array.buffer]))]
+        return [array.with_(*bind_again(equation, [array.buffer]))]
     raise _NoRing(_places_of([array]))
 
 
@@ -282,11 +282,6 @@ def _read(rows: _Rows) -> Any:
     if len(rows.rows) != 1:
         raise _NoRing(_places_of([rows]))
     return jax.lax.dynamic_slice_in_dim(rows.ring.buffer, rows.ring.row(rows.rows.start), 1)
-
-
-def _evaluated_alone(equation: Any, values: Sequence[Any]) -> list[Any]:
-    results = equation.primitive.bind(*values, **equation.params)
-    return list(results) if equation.primitive.multiple_results else [results]
 
 
 def _flat(values: Sequence[Any]) -> list[Any]:
@@ -382,13 +377,11 @@ def _nested_scan(equation: Any, values: Sequence[Any]) -> list[Any]:
         last, made = jax.lax.scan(step, conform(_flat(start), types), _arrays(arrays), **options)
         return [*last, *made]
 
-    program = jax_compat.recorded(run, ())
-    equations = [
-        jax_compat.equation_like(each, equation.primitive, each.params, each.invars, each.outvars)
-        if jax_compat.kind(each) is Kind.SCAN
-        else each
-        for each in program.jaxpr.eqns
-    ]
-    results = jax_compat.replay_here(jax_compat.with_equations(program, equations))
+    def rewritten(each: Any) -> Any:
+        if jax_compat.kind(each) is not Kind.SCAN:
+            return each
+        return jax_compat.equation_like(each, equation.primitive, each.params, each.invars, each.outvars)
+
+    results = jax_compat.record_here(run, rewritten)
     last, made = split(results, len(types))
     return [*_unflat(last, marks), *made]

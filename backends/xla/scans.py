@@ -37,18 +37,17 @@ def scan(body: Callable[[Any, Any], tuple[Any, Any]], first: Any, arrays: Any, *
         structures.append(structure)
         return leaves
 
-    program = jax_compat.recorded(run, ())
-    equations = [_replaced(equation) if unroll == 1 else equation for equation in program.jaxpr.eqns]
-    return jax.tree.unflatten(structures[0], jax_compat.replay_here(jax_compat.with_equations(program, equations)))
+    results = jax_compat.record_here(run, lambda equation: _replaced(equation) if unroll == 1 else equation)
+    return jax.tree.unflatten(structures[0], results)
 
 
 def _replaced(equation: Any) -> Any:
     if jax_compat.kind(equation) is not Kind.SCAN or equation.effects:
         return equation
     scanned = jax_compat.scanned(equation.params)
-    bodies = {id(lowered_body(scanned.body, choices)) for choices in set(PLATFORMS.values())}
-    if iterations_at_once(scanned) == 1 and bodies == {id(scanned.body)} and not has_rotation(scanned.body):
-        return equation
+    if iterations_at_once(scanned) == 1 and not has_rotation(scanned.body):
+        if all(lowered_body(scanned.body, choices) is scanned.body for choices in set(PLATFORMS.values())):
+            return equation
     return jax_compat.equation_like(equation, unrolled_p, equation.params, equation.invars, equation.outvars)
 
 
@@ -69,8 +68,9 @@ class _Form:
 
 @dataclass(frozen=True)
 class _RingForm:
-    """A scan with arrays that its iterations rotate as rings; ``params`` are those of the equation."""
+    """A scan with arrays that its iterations rotate as rings, if they can be; ``params`` are those of the equation."""
 
+    otherwise: _Form
     choices: Choices
     params: Any = field(compare=False)
 
@@ -78,8 +78,7 @@ class _RingForm:
         found = _scan_of(self.params, operands)
         rings = rings_in(found.body, found.consts, found.carried)
         if rings is None:
-            body = lowered_body(found.body, self.choices)
-            return jax_compat.bind_scan(operands, jax_compat.with_scanned_body(self.params, body), 1)
+            return self.otherwise(*operands)
         body = lowered_body(rings.body, self.choices)
         consts, carry, arrays = split(rings.start(operands), found.consts, found.carried + len(rings.places))
 
@@ -96,12 +95,11 @@ def _scan_of(params: Any, operands: Sequence[Any]) -> Scan:
 
 def _run_on(platform: str, **params: Any) -> _Form | _RingForm:
     scanned, choices = jax_compat.scanned(params), choices_on(platform)
-    if has_rotation(scanned.body):
-        return _RingForm(choices, params)
     body = lowered_body(scanned.body, choices)
     body_for = None if body is scanned.body else choices
-    params = jax_compat.with_scanned_body(params, body)
-    return _Form(iterations_at_once(scanned) if choices.unrolls else 1, body_for, scanned.length, params)
+    at_once = iterations_at_once(scanned) if choices.unrolls else 1
+    form = _Form(at_once, body_for, scanned.length, jax_compat.with_scanned_body(params, body))
+    return _RingForm(form, choices, params) if has_rotation(scanned.body) else form
 
 
 def _in_blocks(scan: Scan, length: int, at_once: int, operands: Sequence[Any]) -> list[Any]:
