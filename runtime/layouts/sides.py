@@ -19,7 +19,7 @@ from autograph.runtime.layouts.kinds import (
     is_sentinel_layout,
 )
 from autograph.runtime.layouts.one_of import CODE, place_of, renumbered
-from autograph.runtime.layouts.perhaps import Absence, Sentinel
+from autograph.runtime.layouts.perhaps import Absence, Sentinel, is_sentinel
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,16 @@ _NONE = Side(Maybe(NOTHING, Static(False)), 0)
 def absence_of(*sides: Side) -> str | Absence | Sentinel:
     """What it means that there is no value: of a place that may hold nothing, not that what it holds may be None or a `Sentinel`."""
     found = [side.layout.absence for side in (*sides, _NONE) if isinstance(side.layout, Maybe)]
-    found += [Sentinel(side.layout.value) for side in sides if is_sentinel_layout(side.layout)]  # type: ignore[attr-defined]
+    found += [absence for side in sides if (absence := _absence_that_is(side.layout)) is not None]
     found.sort(key=_rank)
     return found[-1]
+
+
+def _absence_that_is(layout: Layout) -> str | Sentinel | None:
+    """What it means to have no value where this layout is that there is none; None of a layout that has one."""
+    if layout is ABSENT:
+        return "None"
+    return Sentinel(layout.value) if isinstance(layout, Static) and is_sentinel(layout.value) else None
 
 
 def _rank(absence: str | Absence | Sentinel) -> int:
@@ -134,7 +141,7 @@ def as_maybe(side: Side, absence: str | Absence | Sentinel) -> tuple[Side, Layou
     layout = side.layout
     if isinstance(layout, Maybe) and _is_one_absence(layout.absence, absence):
         return Side(layout.inner, side.start), layout.tag, side.start + layout.inner.count
-    if absence == ("None" if layout is ABSENT else is_sentinel_layout(layout) and Sentinel(layout.value)):  # type: ignore[attr-defined]
+    if _absence_that_is(layout) == absence:
         return Side(NOTHING, side.start), Static(False), FALSE
     return side, Static(True), TRUE
 

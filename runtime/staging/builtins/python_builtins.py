@@ -167,11 +167,12 @@ class Builtins(InTrace):
         if traced(container):
             return (container == item).any()
         if isinstance(container, dict | KeysView) and holds_traced(item):
-            kinds = (str,) if isinstance(item, TracedText) else (tuple,) if isinstance(item, tuple) else (int, float)
-            is_any = type(item) is Optional
-            container = [
-                key for key in container if is_any or isinstance(key, kinds)
-            ]  # what others there are equals none
+            kinds: tuple[type, ...] = (int, float)
+            if type(item) is Optional:
+                kinds = (object,)
+            elif isinstance(item, TracedText | tuple):
+                kinds = (str,) if isinstance(item, TracedText) else (tuple,)
+            container = [key for key in container if isinstance(key, kinds)]  # what others there are equals none
         if isinstance(container, list | tuple | set | frozenset) and (
             holds_traced(item)
             or holds_traced((*container,))
