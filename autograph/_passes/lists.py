@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import gast
 
@@ -15,6 +17,7 @@ _DISPLAYS = (gast.List, gast.Tuple, gast.Dict)
 _ADDING = frozenset({"append", "appendleft", "insert", "setdefault"})
 _COPYING = frozenset({"copy", "deepcopy"})
 _PURE = (*OF_NAMES_AND_CONSTANTS, gast.List, gast.Dict)
+_EVERY = range(1, sys.maxsize)  # depth
 _METHODS = GROWING_METHODS | {"index", "count"}  # growing, or searching, which a traced element needs an array for
 
 
@@ -71,7 +74,7 @@ class LowerLists(Rewriter):
         self.growing: frozenset[str] = frozenset()
         self.lists: frozenset[str] = frozenset()
         self.tables: frozenset[str] = frozenset()
-        self.holders: frozenset[str] = frozenset()
+        self.holders: Mapping[str, frozenset[int]] = {}
         self.nested: frozenset[str] = frozenset()
         self.given: dict[gast.AST, list[gast.AST]] = {}
 
@@ -81,23 +84,22 @@ class LowerLists(Rewriter):
             for call in walk(node)
             if isinstance(call, gast.Call)
         }
-        self.growing = frozenset(_with_sources(self._grown(node, _name) | _rebound(node), node))
-        self.lists = frozenset(_with_sources(_grown(node, _name, by_operators=False), node))
-        self.holders = frozenset(self._grown(node, _name_of_outermost))
+        given = [each for arguments in self.given.values() for each in arguments]
+        grown = _grown(node) | {place for each in given if (place := _place(each)) is not None}
+        self.growing = frozenset(_with_sources(_names(grown) | _rebound(node), node))
+        self.lists = frozenset(_with_sources(_names(_grown(node, by_operators=False)), node))
+        self.holders = _depths(grown)
         self.nested = frozenset(_written(node, _name_of_holder))
         self.tables = frozenset(_written(node, _name)) | self.nested
         return self.visit(node)
 
-    def _grown(self, node: gast.AST, name_of: Callable[[gast.AST], str | None]) -> set[str]:
-        """The names, as ``name_of`` has them, of what methods, statements and functions lengthen."""
-        given = [each for arguments in self.given.values() for each in arguments]
-        return _grown(node, name_of) | {name for each in given if (name := name_of(each)) is not None}
-
     def visit_Assign(self, node: gast.AST) -> gast.AST:
         for target in node.targets:
             for name, value in _bound(target, node.value):
-                if name in self.holders or (name in self.nested and not isinstance(value, _DISPLAYS)):
+                if name in self.nested and not isinstance(value, _DISPLAYS):
                     self._hold(value)
+                elif name in self.holders:
+                    self._hold(value, self.holders[name])
         self.generic_visit(node)
         for target in node.targets:
             node.value = self._value_for(target, node.value)
@@ -210,12 +212,17 @@ class LowerLists(Rewriter):
         self._hold(node)
         return self._held(node)
 
-    def _hold(self, node: gast.AST) -> None:
-        """Let the displays in this one be of lists that may come to grow."""
+    def _hold(self, node: gast.AST, depths: Container[int] = _EVERY, depth: int = 1) -> None:
+        """Let the displays in this one, ``depth`` levels below what a name is bound to, be of lists that may come to grow at ``depths``."""
+
+        def held(item: gast.AST) -> gast.AST:
+            self._hold(item, depths, depth + 1)
+            return self._held(item) if depth in depths else item
+
         if isinstance(node, gast.List | gast.Tuple):
-            node.elts = list(map(self._added, node.elts))
+            node.elts = list(map(held, node.elts))
         elif isinstance(node, gast.Dict):
-            node.values = list(map(self._added, node.values))
+            node.values = list(map(held, node.values))
         elif isinstance(node, gast.ListComp):
             node.elt = self._added(node.elt)
         elif isinstance(node, gast.Call) and _is_comprehension(node):
@@ -235,7 +242,8 @@ class LowerLists(Rewriter):
         if isinstance(target, gast.Attribute) and self._makes_list(value):
             return True
         is_table = name in self.tables and not isinstance(value, _DISPLAYS)
-        is_item = _name_of_outermost(target) in self.holders
+        place = _place(target)
+        is_item = place is not None and place.depth in self.holders.get(place.name, ())
         if name in self.lists and isinstance(value, gast.BinOp) and isinstance(value.op, gast.Add):
             return True
         return (name in self.growing or is_table or is_item) and self._makes_list(value)
@@ -272,23 +280,23 @@ def _is_constant_set(node: gast.AST) -> bool:
     return isinstance(node, gast.Set) and all(isinstance(item, gast.Constant) for item in node.elts)
 
 
-def _grown(node: gast.AST, name_of: Callable[[gast.AST], str | None], by_operators: bool = True) -> set[str]:
-    """The names, as ``name_of`` has them, of what growing methods are called of, or ``+=`` lengthens if it is a list."""
-    names: set[str | None] = set()
+def _grown(node: gast.AST, by_operators: bool = True) -> set[_Place]:
+    """The places of what growing methods are called of, or ``+=`` lengthens if it is a list."""
+    places: set[_Place | None] = set()
     for part in walk(node):
         if isinstance(part, gast.Attribute) and part.attr in _METHODS:
-            names.update(name_of(chosen) for chosen in _chosen(part.value))
+            places.update(_place(chosen) for chosen in _chosen(part.value))
         elif by_operators and isinstance(part, gast.AugAssign) and isinstance(part.op, gast.Add):
-            names.add(name_of(part.target))
+            places.add(_place(part.target))
         elif isinstance(part, gast.Call) and part.args and _name(part.func) in GROWING_FUNCTIONS:
-            names.add(name_of(part.args[0]))
+            places.add(_place(part.args[0]))
         elif isinstance(part, gast.Delete):
-            names.update(name_of(target.value) for target in part.targets if isinstance(target, gast.Subscript))
+            places.update(_place(target.value) for target in part.targets if isinstance(target, gast.Subscript))
         elif (
             isinstance(part, gast.Subscript) and isinstance(part.slice, gast.Slice) and isinstance(part.ctx, gast.Store)
         ):
-            names.add(name_of(part.value))
-    return {name for name in names if name is not None}
+            places.add(_place(part.value))
+    return {place for place in places if place is not None}
 
 
 def _rebound(node: gast.AST) -> set[str]:
@@ -401,11 +409,33 @@ def _name_of_holder(node: gast.AST) -> str | None:
     return _name(node.value) if isinstance(node, gast.Subscript) else None
 
 
-def _name_of_outermost(node: gast.AST) -> str | None:
-    """The name of what an item, or an item of one, is taken out of."""
-    while isinstance(node, gast.Subscript) and isinstance(node.value, gast.Subscript):
-        node = node.value
-    return _name_of_holder(node)
+class _Place(NamedTuple):
+    """A name, and through how many items an expression leads from it: ``("d", 2)`` for ``d["a"]["xs"]``."""
+
+    name: str
+    depth: int
+
+
+def _place(node: gast.AST) -> _Place | None:
+    depth = 0
+    while isinstance(node, gast.Subscript):
+        node, depth = node.value, depth + 1
+    name = _name(node)
+    return None if name is None else _Place(name, depth)
+
+
+def _names(places: Iterable[_Place]) -> set[str]:
+    """The names that are such places themselves."""
+    return {place.name for place in places if not place.depth}
+
+
+def _depths(places: Iterable[_Place]) -> Mapping[str, frozenset[int]]:
+    """How far below each name such places are."""
+    found: dict[str, set[int]] = {}
+    for place in places:
+        if place.depth:
+            found.setdefault(place.name, set()).add(place.depth)
+    return {name: frozenset(depths) for name, depths in found.items()}
 
 
 def _name(node: gast.AST) -> str | None:

@@ -49,20 +49,20 @@ def in_a_text(value: Any) -> Any:
     kind = _OF_FEWER_DIGITS.get(type(number))
     if kind is not None and repr(number) != str(shown):
         number = kind(number)
-        number.text = str(shown)
+        number.shown = shown
     return number
 
 
 class _Shown:
-    """A number whose text is that of the type with fewer digits that it had."""
+    """A number of Python's whose text is that of the number of NumPy's, with fewer digits, that it was."""
 
-    text: str
+    shown: Any
 
     def __repr__(self) -> str:
-        return self.text
+        return str(self.shown)
 
     def __format__(self, form: str) -> str:
-        return super().__format__(form) if form else self.text
+        return super().__format__(form) if form else format(self.shown)
 
 
 class _Float(_Shown, float):
