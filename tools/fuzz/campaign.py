@@ -88,9 +88,9 @@ def try_program(program: Program, seconds_to_shrink: float = 60.0) -> Report:
     inputs = tuple(program.inputs[position] for position in kept)
     subject = Subject(program.source, inputs, by_xla)
     raises = "raise " in program.source or "assert " in program.source
-    for mode in modes_of(program.seed):
-        if raises and mode in ("jit", "vmap"):
-            mode = "function"  # the others have no one to raise the exception when the program has run
+    # In the other modes no one is there to raise an exception when the program has run.
+    modes = ["function" if raises and mode in ("jit", "vmap") else mode for mode in modes_of(program.seed)]
+    for mode in dict.fromkeys(modes):
         verdict = _run_in_time(functools.partial(subject.run, mode))
         report.counts["modes"][mode] += 1
         report.counts["staged"].update(dict(verdict.staged))
