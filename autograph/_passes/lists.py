@@ -98,7 +98,7 @@ class LowerLists(Rewriter):
             for name, value in _bound(target, node.value):
                 if name in self.nested and not isinstance(value, _DISPLAYS):
                     self._hold(value)
-                elif name in self.holders:
+                elif name is not None and name in self.holders:
                     self._hold(value, self.holders[name])
         self.generic_visit(node)
         for target in node.targets:
