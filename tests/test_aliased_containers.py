@@ -16,6 +16,7 @@ import tests.aliasing.looked_up
 import tests.aliasing.looped
 import tests.aliasing.made
 import tests.aliasing.rebound
+import tests.aliasing.returned
 import tests.aliasing.staged
 import tests.aliasing.written
 from tests.aliasing import HAZARDS, OUTSIDE, PROGRAMS
@@ -58,6 +59,7 @@ def test_there_are_programs_of_each_kind():
         tests.aliasing.looped.__name__,
         tests.aliasing.made.__name__,
         tests.aliasing.rebound.__name__,
+        tests.aliasing.returned.__name__,
         tests.aliasing.staged.__name__,
         tests.aliasing.written.__name__,
     }

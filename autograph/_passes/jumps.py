@@ -227,7 +227,7 @@ class LowerJumps:
                 known = kinds == {"return"} and _returns(pending)
                 otherwise = [placed(assign(flags[0], constant(True)), node)] if known else []
                 body = self.structure(pending, ends_iteration, depth + 1)
-                return [*out, placed(gast.If(negation(any_of(flags)), body, otherwise), node)]
+                return [*out, self._guard(flags, body, otherwise, node)]
         return out
 
     def flat(self, statements: Sequence[gast.AST], flags: tuple[str, ...]) -> list[gast.AST]:
@@ -238,8 +238,7 @@ class LowerJumps:
             stretch.append(node)
             kinds = self.escapes(node)
             if kinds or k == len(statements) - 1:
-                guard = negation(any_of(flags))
-                out.append(placed(gast.If(guard, self.structure(stretch, False, 0), []), stretch[0]))
+                out.append(self._guard(flags, self.structure(stretch, False, 0), [], stretch[0]))
                 flags = tuple(dict.fromkeys([*flags, *self._flags_of(kinds)]))
                 stretch = []
         return out
@@ -285,6 +284,13 @@ class LowerJumps:
 
     # Pieces.
 
+    def _guard(self, flags: Sequence[str], body: list[gast.AST], orelse: list[gast.AST], like: gast.AST) -> gast.AST:
+        """The conditional whose body runs where no jump has set one of these flags."""
+        guard = placed(gast.If(negation(any_of(flags)), body, orelse), like)
+        if self.return_flag in flags:
+            self.context.before_return[guard] = self._return_names()[1]
+        return guard
+
     def _jump(self, node: gast.AST, ends_iteration: bool) -> list[gast.AST]:
         if isinstance(node, gast.Return):
             flag, value = self._return_names()
@@ -307,7 +313,7 @@ class LowerJumps:
                 setattr(node, field, self.structure(block, ends_iteration, 0))
         if leaves_body and node.orelse:  # Python skips the `else` of a `try` that a jump leaves
             flags = self._flags_of(leaves_body)
-            node.orelse = [placed(gast.If(negation(any_of(flags)), node.orelse, []), node.orelse[0])]
+            node.orelse = [self._guard(flags, node.orelse, [], node.orelse[0])]
         for part in [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
             part.body = self.structure(part.body, False, 0)
 

@@ -128,6 +128,7 @@ class Context:
       exit_flags: for a ``for`` loop, the variables that end it once true.
       loop_options: for a loop with a directive, the expression for its options.
       result_names: variables that hold what a ``return`` inside a loop returns.
+      before_return: conditionals whose body runs only where nothing has been returned, with the variable of that.
       keeps_jumps: functions whose jumps stay jumps, and the statements around them Python's.
       managed: ``with`` statements that are staged as the ``try`` that each is.
       has_calls: whether operators make calls of it, which may be of the user's functions.
@@ -155,6 +156,7 @@ class Context:
     tests: set[gast.AST] = field(default_factory=set)
     generated: set[str] = field(default_factory=set)
     result_names: set[str] = field(default_factory=set)
+    before_return: dict[gast.AST, str] = field(default_factory=dict)
     keeps_jumps: set[gast.AST] = field(default_factory=set)
     comprehension_bodies: set[gast.AST] = field(default_factory=set)
     managed: set[gast.AST] = field(default_factory=set)

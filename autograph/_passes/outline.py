@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import gast
 
@@ -200,10 +200,13 @@ class _Outliner:
 
     def conditional(self, node: gast.AST) -> list[gast.AST]:
         assigned = bound_names([*node.body, *node.orelse])
+        returned = self.context.before_return.get(node)
+        if returned is not None:
+            assigned.add(returned)
         returns = self._has(node, gast.Return)
         state, shared = self._state(node, assigned, frozenset())
         state = self._still_read(state) if returns else state
-        if_body = self._body("if_body", (), node.body, shared, node)
+        if_body = self._body("if_body", (), node.body, shared, node, also=set() if returned is None else {returned})
         else_body = self._body("else_body", (), node.orelse, shared, node) if node.orelse else None
         self.context.tests.add(node.test)
         call = self.context.call(
@@ -213,6 +216,7 @@ class _Outliner:
             load(else_body.name) if else_body is not None else constant(None),
             names_tuple(state),
             **self._result(state),
+            **({"before_return": constant(True)} if returned in state else {}),
         )
         statement = gast.Return(call) if returns else gast.Expr(call)
         bodies = [if_body] if else_body is None else [if_body, else_body]
@@ -424,9 +428,13 @@ class _Outliner:
         shared: frozenset[str],
         like: gast.AST,
         rewrite: bool = True,
+        also: Set[str] = frozenset(),
     ) -> gast.AST:
-        """The nested function for a block, its ``nonlocal`` and ``global`` declarations first."""
-        assigned = bound_names(statements)
+        """The nested function for a block, its ``nonlocal`` and ``global`` declarations first.
+
+        ``also`` are names that it has to share, though it does not assign them.
+        """
+        assigned = bound_names(statements) | also
         global_names = sorted(assigned & self.scope.global_names)
         nonlocal_names = sorted((assigned & shared) - self.scope.global_names)
         name = self.context.names.new(base)

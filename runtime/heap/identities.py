@@ -13,7 +13,8 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -26,7 +27,7 @@ from autograph.runtime.heap.reach import CONTAINERS, contents, same
 from autograph.runtime.heap.unknown import holds_unknown, is_unknown
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.references import is_reference
-from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.layouts.statement_variables import UNBOUND, Variable, has_contents
 from autograph.runtime.tracing.locations import user_location
 
 Marks = frozenset[Hashable]
@@ -51,6 +52,7 @@ class _Known:
       held: its contents, as they were when last looked at; None if they may change unreported.
       check: what a write to it checks first.
       is_used: whether its conditions have decided what a write or a comparison does.
+      is_result: whether a statement made it for the variable of what is returned, which nothing reads before that.
     """
 
     part: Any
@@ -61,6 +63,7 @@ class _Known:
     held: Any = None
     check: Callable[[], None] | None = None
     is_used: bool = False
+    is_result: bool = False
 
     @property
     def marks(self) -> Marks:
@@ -214,13 +217,39 @@ class Identities:
         when: Mapping[Hashable, Condition],
         where: str,
         check: Callable[[], None] | None = None,
+        is_result: bool = False,
     ) -> None:
         """Note what a new container may be, under which conditions, and the statement that made it so.
 
         Args:
           check: is called before each write to it.
+          is_result: whether only the variable of what is returned holds it.
         """
-        self._known[id(part)] = _Known(part, dict(when), where, held=_held_by(part), check=check)
+        self._known[id(part)] = _Known(part, dict(when), where, held=_held_by(part), check=check, is_result=is_result)
+
+    @contextmanager
+    def unset(self, variables: Sequence[Variable]) -> Iterator[None]:
+        """Surround a block that runs only where these variables, of what is returned, were not set: they have no value there.
+
+        What the other paths returned is none of what the block writes to.
+        """
+        values = [variable.get() for variable in variables]
+        parts = [part for value in values for part in parts_of(value).values()]
+        hidden = [known for part in parts if (known := self._known.get(id(part))) is not None and known.is_result]
+        for known in hidden:
+            del self._known[id(known.part)]
+        for variable in variables:
+            variable.set(UNBOUND)
+        try:
+            yield
+        finally:
+            self._known.update((id(known.part), known) for known in hidden)
+            for variable, value in zip(variables, values, strict=True):
+                variable.set(value)
+
+    def hold_results(self, keys: Iterable[int]) -> bool:
+        """Whether only the variable of what is returned holds the containers of these identities."""
+        return all((known := self._known.get(key)) is not None and known.is_result for key in keys)
 
     def stand_in(self, part: Any, entry: Any, is_replaced: bool) -> None:
         """Note what a container in a loop's body may be, in the place of ``entry``, which ``is_replaced`` by iterations or not."""

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend
 from autograph.runtime.containers.element_kinds import DifferentKinds
 from autograph.runtime.containers.parts import lists_in_arrays, parts_of, stack_new_elements, unstack_lists
-from autograph.runtime.effects.growing_values import Growth, parts_that_grow
+from autograph.runtime.effects.growing_values import Growth
 from autograph.runtime.effects.raising import current, gathered
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
@@ -45,7 +45,7 @@ from autograph.runtime.staging.policy.arithmetic_code import is_plain_arithmetic
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.branch_refusals import unbound_error, unseen_birth, why_too_deep
 from autograph.runtime.staging.statements.joined_parts import EndParts, JoinedParts
-from autograph.runtime.staging.statements.joins import RAISES, RESULT, BranchEnd, Join, Side, side_of
+from autograph.runtime.staging.statements.joins import RAISES, RESULT, BranchEnd, Join, of_several_lengths, side_of
 from autograph.runtime.staging.statements.loop_nodes import Ending, PathsOfNodes
 from autograph.runtime.staging.statements.nones import narrowed
 from autograph.runtime.staging.statements.statement_records import record_branch
@@ -91,12 +91,18 @@ class Conditionals(InTrace):
         self.raising = Raising(backend, trace, self.staged_if, call)
 
     def if_stmt(
-        self, test: Any, body: Thunk, orelse: Thunk | None, names: Sequence[str], result: str | None = None
+        self,
+        test: Any,
+        body: Thunk,
+        orelse: Thunk | None,
+        names: Sequence[str],
+        result: str | None = None,
+        before_return: bool = False,
     ) -> Any:
         """Run one of two blocks; return its result.
 
         ``names`` are the variables that it may leave changed; ``result``, one that the program reads only where it
-        was set.
+        was set, and ``body`` runs only where it was not, if ``before_return``.
         """
         if type(test) is not bool:
             test = self.asked(test)
@@ -106,7 +112,8 @@ class Conditionals(InTrace):
             return orelse() if orelse is not None else None
         functions = (body, orelse)
         variables = find_variables(names, functions)
-        return self.staged_if(test, body, orelse, variables, Snapshot(functions, variables), result)
+        snapshot = Snapshot(functions, variables)
+        return self.staged_if(test, body, orelse, variables, snapshot, result, before_return)
 
     def if_exp(self, test: Any, body: Thunk, orelse: Thunk, names: Sequence[str] = ()) -> Any:
         """``body() if test else orelse()``; ``names`` are what the operands bind."""
@@ -274,6 +281,7 @@ class Conditionals(InTrace):
         variables: Sequence[Variable],
         snapshot: Snapshot | EmptySnapshot,
         result_name: str | None = None,
+        before_return: bool = False,
         growing: Mapping[Any, Collection[Growth]] = MappingProxyType({}),
     ) -> Any:
         """Trace both blocks, settle what they leave behind, emit one conditional, and bind its results.
@@ -284,6 +292,7 @@ class Conditionals(InTrace):
         where = user_location()
         self.journal.check_unreported()
         entry = {id(part): part for variable in variables for part in parts_of(variable.get()).values()}
+        returned = [v for v in variables if v.name == result_name or getattr(v, "is_result", False)]
         predicate = self.backend.predicate(test)
         if_true, if_false = self.facts.of(test)
         loop = self.journal.loops[-1] if self.journal.loops else None
@@ -295,21 +304,23 @@ class Conditionals(InTrace):
         try:
             ends = []
             for block, taken, facts in ((body, True, if_true), (orelse, False, if_false)):
-                with narrowed(facts, snapshot):
+                unset = returned if taken and before_return else []
+                with narrowed(facts, snapshot), self.identities.unset(unset):
                     path = predicate, taken
                     ends.append(self._trace_block(block, variables, snapshot, path, facts, growing, nodes))
         except RecursionError:
             endless = StagingError(f"{where}\n{why_too_deep()}")
             endless._is_endless = True
             raise endless from None
-        if not growing and (found := self._of_several_lengths(ends, len(variables) + 1)):
+        if not growing and (found := of_several_lengths(ends, len(variables) + 1, self.backend)):
             try:
-                return self.staged_if(test, body, orelse, variables, snapshot, result_name, found)
+                return self.staged_if(test, body, orelse, variables, snapshot, result_name, before_return, found)
             except DifferentKinds:  # of tuples: what is said of their structures tells more
                 pass
         result = Slot(RESULT, None)
         places: list[Any] = [result, *variables]
-        parts, written = self._joined_parts(ends, len(places), entry, snapshot, where, predicate)
+        results = {1 + k for k, variable in enumerate(variables) if variable in returned}
+        parts, written = self._joined_parts(ends, len(places), results, entry, snapshot, where, predicate)
         joined = Join(self.backend, where, predicate, parts.is_outer, self.checks)
         if all(end.raises for end in ends):
             joined.emit(predicate, ends)
@@ -317,8 +328,7 @@ class Conditionals(InTrace):
         for k, place in enumerate(places):
             # Nothing that follows will see what a block that raises leaves behind.
             sides = [RAISES if end.raises else end.side(k) for end in ends]
-            is_result = (place.name == result_name and k > 0) or getattr(place, "is_result", False)
-            if is_result and any(side.is_bound for side in sides):
+            if k in results and any(side.is_bound for side in sides):
                 sides = [side.surely_bound() for side in sides]
             joined.add(place.name, sides[0], sides[1], parts.list_of(place, k))
         for place in written.values():
@@ -348,26 +358,11 @@ class Conditionals(InTrace):
             self.journal.give_elements(end.given)
         return result.value
 
-    def _of_several_lengths(self, ends: Sequence[BranchEnd], count: int) -> dict[Any, Collection[Growth]]:
-        """Where results, and places, hold texts, or tuples of several lengths, that have no one layout."""
-        if any(end.raises for end in ends):
-            return {}
-        sides: dict[Any, list[Side]] = {k: [end.side(k) for end in ends] for k in range(count)}
-        places = {key: place for end in ends for key, (place, _, _) in end.written.items()}
-        sides.update({key: [end.side_of_place(place) for end in ends] for key, place in places.items()})
-        found: dict[Any, Collection[Growth]] = {}
-        for k, (one, other) in sides.items():
-            grown = parts_that_grow(one.layout, other.layout, self.backend, chooses=True)
-            if isinstance(places.get(k), ContentsPlace):
-                grown = [each for each in grown if each.path]
-            if grown:
-                found[k] = grown
-        return found
-
     def _joined_parts(
         self,
         ends: Sequence[BranchEnd],
         count: int,
+        results: Collection[int],
         entry: dict[int, Any],
         snapshot: Snapshot | EmptySnapshot,
         where: str,
@@ -375,18 +370,27 @@ class Conditionals(InTrace):
     ) -> tuple[JoinedParts, dict[Any, Place]]:
         """Which containers the results are, and the places besides the variables that the branches write."""
         written = {key: place for end in ends for key, (place, _, _) in end.written.items()}
+        surely = {
+            k
+            for k in results
+            if not any(end.raises for end in ends) and ends[0].side(k).is_bound != ends[1].side(k).is_bound
+        }
         found: list[Any] = []
         for key in [*range(count), *written]:
             sides = [end.parts.get(key) for end in ends]
             if isinstance(key, int) or any(end.raises for end in ends):
                 if ends[0].raises != ends[1].raises:
                     sides = [sides[ends[0].raises]] * 2
+                if key in surely:  # what was returned before this statement stays that
+                    bound = sides[ends[1].side(key).is_bound]
+                    if bound is not None and self.identities.hold_results(bound.ids.values()):
+                        sides = [bound] * 2
             elif not any(id(getattr(written[key], "owner", None)) in end.born for end in ends):
                 value = written[key].get()
                 entry = entry | {id(part): part for part in parts_of(value).values()}
                 sides = [EndParts(value, self.identities) if side is None else side for side in sides]
             found.append(tuple(sides))
-        parts = JoinedParts(self.identities, self.journal, where, predicate, found)
+        parts = JoinedParts(self.identities, self.journal, where, predicate, found, results, surely)
         parts.resolve(entry, snapshot.reachable())
         kept = parts.kept(count)  # their contents come with the variables
         outside = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import collections
 import copy
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from typing import Any
 
 from autograph.runtime.containers.parts import WHOLE, Path, parts_of, placed
@@ -22,19 +22,20 @@ from autograph.runtime.layouts.objects import is_plain_object
 class EndParts:
     """The containers and objects of a value at the end of a block, by their identities: they must not outlive its trace.
 
-    Attributes: ids, marks (see `Identities`), chosen (whether the block knows of several that it may be), apart (those that it
-      never is, by their identities); by path.
+    Attributes: ids, marks (see `Identities`), surely (the marks of those that it is on every path), apart (those that it never
+      is, by their identities); by path.
     """
 
     def __init__(self, value: Any, identities: Identities) -> None:
         self.ids: dict[Path, int] = {}
         self.marks: dict[Path, Marks] = {}
-        self.chosen: dict[Path, bool] = {}
+        self.surely: dict[Path, Marks] = {}
         self.apart: dict[Path, frozenset[int]] = {}
         for path, part in parts_of(value).items():
             self.ids[path] = id(part)
-            self.marks[path] = identities.marks_of(id(part)) or frozenset([id(part)])
-            self.chosen[path] = self.marks[path] != {id(part)}
+            conditions = identities.conditions_of(id(part))
+            self.marks[path] = frozenset(conditions)
+            self.surely[path] = frozenset(mark for mark, condition in conditions.items() if condition is True)
             # Writes to objects that lead to each other are found by which may be one: what the block knows of them stays in it.
             self.apart[path] = frozenset() if is_plain_object(part) else identities.apart_from(id(part))
 
@@ -55,10 +56,23 @@ Side = tuple[int, When, frozenset[int]] | None
 
 
 class JoinedParts:
-    """Finds for each container in the results of a conditional which one it is."""
+    """Finds for each container in the results of a conditional which one it is.
+
+    Args:
+      ends: of each result, on both paths.
+      returned: the numbers of those that hold what is returned; they are read only where they are set.
+      surely: of these, those that one path alone sets.
+    """
 
     def __init__(
-        self, identities: Identities, journal: Journal, where: str, predicate: Any, ends: Iterable[Ends]
+        self,
+        identities: Identities,
+        journal: Journal,
+        where: str,
+        predicate: Any,
+        ends: Iterable[Ends],
+        returned: Collection[int] = (),
+        surely: Collection[int] = (),
     ) -> None:
         self.identities = identities
         self.predicate = predicate
@@ -66,6 +80,7 @@ class JoinedParts:
         self.journal = journal
         self.where = where
         self.ends = list(ends)
+        self._returned, self._surely = returned, surely
         self._outer: dict[int, Any] = {}
         self._fresh: dict[Hashable, Hashable] = {}
         self._count: collections.Counter[Hashable] = collections.Counter()
@@ -140,7 +155,7 @@ class JoinedParts:
             if pair in self._placed and None not in pair:
                 return self._placed[pair], True
             part = self._placed[pair] = made_anew(part, self.journal)
-            self._relate(part, self._sides(sides, path))
+            self._relate(part, self._sides(sides, path), k in self._returned, k in self._surely)
             return part, True
 
         return placed(value, container_for)
@@ -166,11 +181,14 @@ class JoinedParts:
         if key in self._outer:
             here: When = dict.fromkeys(element_marks(end.marks[path]))
             return here | dict(self.identities.conditions_of(key))
-        known = None if end.chosen[path] else True
-        return {self._settled_mark(mark, side): known for mark in end.marks[path]}
+        marks = end.marks[path]
+        return {self._settled_mark(mark, side): True if mark in end.surely[path] else None for mark in marks}
 
-    def _relate(self, part: Any, sides: list[Side]) -> None:
-        """Note what a new container may be: on each path, another container and the marks of that."""
+    def _relate(self, part: Any, sides: list[Side], is_result: bool, is_surely_it: bool) -> None:
+        """Note what a new container may be: on each path, another container and the marks of that.
+
+        ``is_surely_it``: on the other path it is never read.
+        """
         one, other = ({} if side is None else side[1] for side in sides)
         marks = one.keys() | other.keys()
         if not any(self._is_shared(mark) for mark in marks):
@@ -179,8 +197,10 @@ class JoinedParts:
             if mark in self._outer:
                 self.identities.own_mark(self._outer[mark])
         when = {mark: self._either(self._held(one, mark), self._held(other, mark)) for mark in marks}
+        if is_surely_it:
+            when = {mark: self._held(one or other, mark) for mark in marks}
         # With a mark of its own, one condition says whether what is chosen later is this, whatever this may be.
-        self.identities.relate(part, when | {id(part): True}, self.where)
+        self.identities.relate(part, when | {id(part): True}, self.where, is_result=is_result)
         self._set_apart(part, sides)
 
     def _set_apart(self, part: Any, sides: list[Side]) -> None:

@@ -14,7 +14,7 @@ from autograph.backends.base import MISSING, Backend, LeafType, Traced
 from autograph.runtime.containers.padded import Padded, as_seen, chosen, emptied
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.effects.growing_values import Growth, with_any_length
+from autograph.runtime.effects.growing_values import Growth, parts_that_grow, with_any_length
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place
@@ -233,6 +233,23 @@ class JoinedVariable:
     layout: Maybe
     span: slice
     is_lost: bool = False
+
+
+def of_several_lengths(ends: Sequence[BranchEnd], count: int, backend: Backend) -> dict[Any, Collection[Growth]]:
+    """Where results, and places, hold texts, or tuples of several lengths, that have no one layout."""
+    if any(end.raises for end in ends):
+        return {}
+    sides: dict[Any, list[Side]] = {k: [end.side(k) for end in ends] for k in range(count)}
+    places = {key: place for end in ends for key, (place, _, _) in end.written.items()}
+    sides.update({key: [end.side_of_place(place) for end in ends] for key, place in places.items()})
+    found: dict[Any, Collection[Growth]] = {}
+    for k, (one, other) in sides.items():
+        grown = parts_that_grow(one.layout, other.layout, backend, chooses=True)
+        if isinstance(places.get(k), ContentsPlace):
+            grown = [each for each in grown if each.path]
+        if grown:
+            found[k] = grown
+    return found
 
 
 class Join:

@@ -88,6 +88,9 @@ class LoopTrace:
         self.backend = backend = raising.backend
         self.marks = raising.marks
         self.journal = raising.journal
+        for variable in variables:
+            if variable.name == result_name:  # nothing has been returned where a loop begins
+                variable.set(UNBOUND)
         snapshot = Snapshot(functions, variables)
         self.carry = Carry(backend, self.marks, variables, snapshot, user_line(), iterable, test)
         self.body = body

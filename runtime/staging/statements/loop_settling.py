@@ -426,6 +426,7 @@ class Settling:
                 self._bear_further_out(variable, joined)
         carried.take(layout, injected(joined.left, [False]))
         carried.is_input = not is_bound or is_missed
+        carried.is_result = is_result
         if is_missed:
             self._remember(carried)
         if not carried.is_input and (self.surely_runs or is_result):

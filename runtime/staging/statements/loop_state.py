@@ -204,6 +204,7 @@ class Carried:
       types: their types; None for a leaf that is no array and must stay what it is.
       entry: the value before the loop; longer: the same with texts and tuples of any length where iterations make them longer.
       is_input: whether iterations see it; a variable that each iteration rebinds is only an output.
+      is_result: whether it holds what is returned, and is read only where it is set.
       lists: what an iteration makes of the lists in it, by the way that leads to each.
       widened: how often the lists in it have got more room.
       before: its layout when the loop began, typed.
@@ -217,6 +218,7 @@ class Carried:
     entry: Any
     longer: Any = UNBOUND
     is_input: bool = True
+    is_result: bool = False
     results: list[Any] = field(default_factory=list)
     lists: dict[Path, ListEnd] = field(default_factory=dict)
     deepened: list[Layout] = field(default_factory=list)

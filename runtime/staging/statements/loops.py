@@ -393,7 +393,7 @@ class Loops(InTrace):
             run_all()
             return
         variables = loop.variables()
-        self._staged_if(truth, run_all, None, variables, Snapshot(loop.functions, variables), loop.result)
+        self._staged_if(truth, run_all, None, variables, Snapshot(loop.functions, variables), loop.result, True)
 
     def staged_for(self, staged: StagedIterable, loop: ForLoop) -> None:
         """Stage a loop over what is known to stage."""
@@ -426,7 +426,7 @@ class Loops(InTrace):
                 self._peeled_for(dataclasses.replace(staged, surely=True), loop)
 
             snapshot = Snapshot(loop.functions, variables)
-            self._staged_if(staged.length > 0, run_all, None, variables, snapshot, loop.result)
+            self._staged_if(staged.length > 0, run_all, None, variables, snapshot, loop.result, True)
             return
         loop.body(staged.first())
         rest, loop = staged.rest(), dataclasses.replace(loop, may_peel=False)
@@ -440,7 +440,7 @@ class Loops(InTrace):
             self.staged_for(rest, loop)
 
         variables = loop.variables()
-        self._staged_if(go_on, run_rest, None, variables, Snapshot(loop.functions, variables), loop.result)
+        self._staged_if(go_on, run_rest, None, variables, Snapshot(loop.functions, variables), loop.result, True)
 
     def _tried_for(self, iterable: range | StagedRange, loop: ForLoop, python_only: str | None) -> Trial:
         """Stage a loop over a Python range if a traced test ends it, or if it is large."""

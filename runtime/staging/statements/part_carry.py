@@ -402,7 +402,8 @@ class PartCarry:
             part = self._made[pair] = made_anew(part, self.journal)
             marks = self._marks.get(key, set())
             if any(self._count[mark] > 1 or mark not in self._fresh for mark in marks):
-                self.identities.relate(part, dict.fromkeys(marks), self.carry.where)
+                where, is_result = self.carry.where, carried.is_result
+                self.identities.relate(part, dict.fromkeys(marks), where, is_result=is_result)
                 self._set_apart(key, part)
             return part, True
 

@@ -44,7 +44,7 @@ class PythonLoops:
         """Run the body on this item under a traced condition."""
         variables = loop.variables()
         body = functools.partial(_run, loop.body, item)
-        self._staged_if(go_on, body, None, variables, Snapshot(loop.functions, variables))
+        self._staged_if(go_on, body, None, variables, Snapshot(loop.functions, variables), loop.result, True)
 
     def run(self, items: Iterator[Any], loop: ForLoop, reason: str | None, peeled: int) -> None:
         """A loop over these items. ``reason``: why it is not one staged loop. ``peeled``: see `Watch`."""
