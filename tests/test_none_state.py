@@ -437,3 +437,21 @@ def test_another_shape_after_none_is_named_as_a_change_of_the_loop():
 
     with pytest.raises(ag.StagingError, match="'out' changes type in this staged loop"):
         ag.function(f)(jnp.arange(3.0))
+
+
+@pytest.mark.parametrize("operation", [lambda q: q > None, lambda q: None < q])
+def test_an_operation_that_none_does_not_have_raises_where_it_is_evaluated_only(operation):
+    def f(x, y):
+        q = None if x > y else 3
+        if x + y < 0:
+            return operation(q)
+        return False
+
+    g = ag.function(f)
+    assert g(jnp.array(1), jnp.array(2)) == f(1, 2)
+    assert g(jnp.array(2), jnp.array(1)) == f(2, 1)
+    for x, y in [(-2, -1), (-1, -2)]:
+        with pytest.raises(TypeError):
+            f(x, y)
+        with pytest.raises(TypeError):
+            g(jnp.array(x), jnp.array(y))

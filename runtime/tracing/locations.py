@@ -30,6 +30,8 @@ _OURS = (os.path.join(_RUNTIME, ""), os.path.join(_ROOT, "backends", ""), _COMPI
 _OPERATORS = (
     *(os.path.join(_RUNTIME, folder, "") for folder in ("staging", "heap", "containers")),
     os.path.join(_RUNTIME, "effects", "staged_raises.py"),
+    # What stands for one of several values, or for what may be None, has Python's operators.
+    *(os.path.join(_RUNTIME, "layouts", f"{name}.py") for name in ("one_of", "optional", "perhaps")),
 )
 _JAX = tuple(
     os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(jax.__file__))), package) + os.sep
@@ -57,7 +59,7 @@ def is_call(filename: str) -> bool:
 
 
 def is_operator(filename: str) -> bool:
-    """Whether this file is one of the operators that converted code calls instead of Python's."""
+    """Whether this file is one of the operators that converted code calls instead of Python's, or of what has them."""
     return filename.startswith(_OPERATORS)
 
 
