@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import heapq
 import itertools
 import math
 
@@ -425,3 +426,40 @@ def test_names_for_tuples_are_ordered_item_by_item():
     jitted = jax.jit(ag.convert(f))
     for a, b in itertools.product((1, 2, 3), (1, 2, 3)):
         assert list(differences(f(a, b), jitted(a, b))) == []
+
+
+def none_behind_what_decides(xs):
+    rows = [(v, k, None) for k, v in enumerate(xs)]
+    best = max((v, k, None if v > 2 else k) for k, v in enumerate(xs))
+    one = (xs[0], None if xs[0] > 2 else 5)
+    return [k for _, k, _ in sorted(rows)], best[1], one < (xs[1], 7), one < (xs[2], None)
+
+
+def leaves_of_a_heap(xs):
+    heap = [(v, k, None, None) for k, v in enumerate(xs)]
+    heapq.heapify(heap)
+    total, count = 0, len(xs)
+    while len(heap) > 1:
+        one, other = heapq.heappop(heap), heapq.heappop(heap)
+        total += one[0] + other[0]
+        heapq.heappush(heap, (one[0] + other[0], count, one[1], other[1]))
+        count += 1
+    return total, heap[0][0]
+
+
+@pytest.mark.parametrize("f", [none_behind_what_decides, leaves_of_a_heap])
+@pytest.mark.parametrize("xs", [[5, 9, 1], [1, 2, 3], [9, 4, 1], [0, 7, 1]])
+def test_none_in_tuples_does_no_harm_where_it_does_not_decide(f, xs):
+    assert list(differences(f(xs), ag.function(f)(jnp.array(xs)))) == []
+
+
+def test_none_in_tuples_raises_where_it_decides():
+    def f(x, y):
+        return (x, None if x > 2 else 5) < (y, 7)
+
+    g = ag.function(f)
+    assert bool(g(1, 1)) and bool(g(3, 4)) and not bool(g(4, 3))
+    with pytest.raises(TypeError):
+        f(3, 3)
+    with pytest.raises(TypeError, match="None was used"):
+        g(jnp.array(3), jnp.array(3))

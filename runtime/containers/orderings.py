@@ -18,6 +18,7 @@ from autograph.runtime.containers.padded import Padded
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.objects import attributes_of, compared_fields, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of
+from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.statement_variables import has_contents, stands_for_text, value_of
 from autograph.runtime.tracing.locations import user_location
 
@@ -113,13 +114,16 @@ class Orderings:
         is_itself = key is None and _fields_of_all(values) is None and all(map(_is_of_numbers, values))
         return True, best if is_itself else self.get_item(list(values), place)
 
-    # Objects whose classes compare them.
+    # What is compared two by two: objects whose classes compare them, and tuples with None in them.
 
     def _are_ordered_objects(self, keys: Sequence[Any]) -> bool:
-        """Whether the comparison of these is a call of the user's."""
+        """Whether the comparison of these is a call of the user's, or one that may raise."""
         if _fields_of_all(keys) is not None:
             return False
-        return any(isinstance(each, _Compared) or self.has_order(each) or stands_for_text(each) for each in keys)
+        return any(
+            isinstance(each, _Compared) or self.has_order(each) or stands_for_text(each) or _holds_none(each)
+            for each in keys
+        )
 
     def _holds_traced(self, value: Any) -> bool:
         if isinstance(value, _Compared):
@@ -158,6 +162,13 @@ class Orderings:
             is_better = self._goes_before(symbol, other, self._key_at(keys[:k], place))
             place = jnp.where(is_better, k, place)
         return self.get_item(list(values), place)
+
+
+def _holds_none(key: Any) -> bool:
+    """Whether a part of a tuple or list is None, or may be: it can be compared where it is not what decides."""
+    if not isinstance(key, tuple | list) or has_contents(key):
+        return False
+    return any(part is None or isinstance(part, Optional) or _holds_none(part) for part in key)
 
 
 class _Compared:

@@ -26,7 +26,7 @@ from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.objects import compared_fields
-from autograph.runtime.layouts.one_of import OneOf, each, holds_objects
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, each, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved
 from autograph.runtime.layouts.perhaps import has_perhaps, is_sentinel
 from autograph.runtime.layouts.perhaps import read as read_of
@@ -298,22 +298,40 @@ class Operations(InTrace):
         before: Any = len(one) < len(other)
         same: Any = len(one) == len(other)
         pairs = []
+        reached: Any = True
         for pair in zip(one, other, strict=False):
             is_same = self.equals(*pair)
-            pairs.append((*pair, is_same))
+            pairs.append((*pair, is_same, reached))
             if is_same is False:  # what comes after is not compared
                 break
-        for mine, theirs, is_same in reversed(pairs):
+            reached = is_same if reached is True else reached & is_same
+        for mine, theirs, is_same, reached in reversed(pairs):
             if is_same is not True:
-                is_less = self.asked(self._compared("<", mine, theirs))
+                is_less = self._less_where(reached, is_same, mine, theirs)
                 is_less = bool(is_less) if np.ndim(is_less) else is_less  # raises
                 before = is_less if is_same is False else jnp.where(is_same, before, is_less)
                 same = False if is_same is False else same & is_same
         return before, same
 
+    def _less_where(self, reached: Any, is_same: Any, one: Any, other: Any) -> Any:
+        """Whether one item is less than another that it does not equal, where all before them are equal: elsewhere that one of them
+        is None does no harm.
+        """
+
+        def is_less() -> Any:
+            return self.asked(self._compared("<", one, other))
+
+        if not (_may_be_none(one) or _may_be_none(other)):
+            return is_less()
+        if is_same is not False:
+            reached = reached & ~is_same if reached is not True else ~is_same
+        return self.checks.if_exp(reached, is_less, lambda: False)
+
     def _are_traced_keys(self, left: Sequence[Any], right: Sequence[Any]) -> bool:
         """Whether these are as many numbers each, and some are traced."""
-        return 0 < len(left) == len(right) and all_scalars_some_traced((*left, *right), self.backend)
+        if not 0 < len(left) == len(right) or any(map(_may_be_none, (*left, *right))):
+            return False
+        return all_scalars_some_traced((*left, *right), self.backend)
 
     def _dispatched(
         self, symbol: str, name: str, reflected: str, plain: Callable[..., Any], left: Any, right: Any
@@ -432,3 +450,7 @@ def _are_told_apart(value: Any) -> bool:
     """Whether objects like this are equal to none but themselves."""
     kind: Any = type(value)
     return kind.__eq__ is object.__eq__
+
+
+def _may_be_none(value: Any) -> bool:
+    return value is None or isinstance(value, Optional) or (type(value) is OneOf and None in candidates_of(value))
