@@ -328,7 +328,7 @@ def contents_after(held: Padded, entry: Any, end: ListEnd, bound: Any, trips: in
     """What a list holds after a loop, where it held ``entry`` before.
 
     The room that the loop reserved is nobody's promise any more. A list of known length is Python's again, but for long
-    ones.
+    ones, and for a list of lists or objects: one by one, its elements would be none that later loops may write.
 
     Args:
       end: what one iteration makes of it. bound: how many there are at most. trips: how many there are; each None if not known.
@@ -351,6 +351,9 @@ def contents_after(held: Padded, entry: Any, end: ListEnd, bound: Any, trips: in
     length, more = entry.length if is_held else len(entry), end.extent.net_of(trips) if end.places is None else None
     if isinstance(length, int) and more is not None:
         held = held.with_(length=max(0, length + more))
-        if held.length * max(map(math.prod, held.kind.depths()), default=1) <= UNROLLED_AT_MOST:
+        if (
+            not held.kind.is_watched
+            and held.length * max(map(math.prod, held.kind.depths()), default=1) <= UNROLLED_AT_MOST
+        ):
             return tuple(held.elements(held.length))
     return held.with_(reserved=is_held and entry.reserved, extent=extent.after(end.extent, bound, trips, many))
