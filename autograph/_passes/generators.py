@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from typing import Any
 
 import gast
 
@@ -13,6 +14,7 @@ REDUCTIONS = frozenset({"sum", "max", "min", "any", "all", "next"})
 _SHORT = 64  # ranges of so many stay as they are, as loops over them
 _VIEWS = ("items", "keys", "values")
 _DISPLAYS = (gast.List, gast.Tuple, gast.Set, gast.Dict, gast.Constant, gast.JoinedStr)
+_SEQUENCES = (gast.Tuple, gast.List)
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp)
 
 
@@ -53,7 +55,7 @@ def _clause_call(context: Context, operator: str, clause: gast.AST, element: gas
 def _keywords(clause: gast.AST, element: gast.AST) -> dict[str, gast.AST]:
     keywords = {}
     if not isinstance(clause.target, gast.Name):
-        keywords["unpack"] = constant(len(clause.target.elts))
+        keywords["unpack"] = constant(_shape(clause.target))
     if (reason := python_only([element, *clause.ifs])) is not None:
         keywords["python_only"] = constant(reason)
     return keywords
@@ -61,18 +63,35 @@ def _keywords(clause: gast.AST, element: gast.AST) -> dict[str, gast.AST]:
 
 def _function(context: Context, target: gast.AST, body: gast.AST) -> gast.AST:
     """Of names that a target binds more than once, as ``_``, the last is what the body reads."""
-    names = [part.id for part in _parts(target)]
+    names = [part.id for part in _bound(target)]
     parameters = [context.names.new(name) if name in names[k + 1 :] else name for k, name in enumerate(names)]
     return gast.Lambda(arguments(parameters), body)
 
 
-def _parts(target: gast.AST) -> Sequence[gast.AST]:
-    return target.elts if isinstance(target, gast.Tuple | gast.List) else [target]
+def _bound(target: gast.AST) -> Iterator[gast.AST]:
+    """What is bound in a target, from left to right."""
+    if isinstance(target, gast.Starred):
+        yield from _bound(target.value)
+    elif isinstance(target, _SEQUENCES):
+        for part in target.elts:
+            yield from _bound(part)
+    else:
+        yield target
+
+
+def _shape(target: gast.AST) -> Any:
+    """How many names a target has; where there are others in it, the shape of each, None for a name and ``"*"`` for one with a star."""
+    if isinstance(target, gast.Starred):
+        return "*"
+    if not isinstance(target, _SEQUENCES):
+        return None
+    is_flat = all(isinstance(part, gast.Name) for part in target.elts)
+    return len(target.elts) if is_flat else tuple(map(_shape, target.elts))
 
 
 def can_be_taken_apart(generator: gast.AST) -> bool:
-    """Whether each item is bound to a name, or its parts to a name each."""
-    return all(isinstance(part, gast.Name) for clause in generator.generators for part in _parts(clause.target))
+    """Whether each item is bound to a name, or what it consists of to a name each."""
+    return all(isinstance(part, gast.Name) for clause in generator.generators for part in _bound(clause.target))
 
 
 def may_be_long(node: gast.AST) -> bool:

@@ -427,6 +427,7 @@ class Operators(InTrace):
             is_none=self.is_none,
             for_stmt=self.for_stmt,
             new_list=self.new_list,
+            unpacked=self.unpacked,
             in_list=self.absences.listed,
         )
 

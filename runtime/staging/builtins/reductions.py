@@ -54,6 +54,9 @@ class Total:
         return Total((0 if self.value is None else self.value) + used(value))
 
 
+Shape = Any  # see `Reductions.parts`
+
+
 @dataclass(frozen=True)
 class Generator:
     """A generator expression in a trace, for a builtin to consume; Python's iteration over it is Python's.
@@ -62,7 +65,7 @@ class Generator:
       element: makes an element, or the next clause's `Generator` if this ``is_nested``, of an item.
       items: what it runs over.
       condition: whether there is an element for an item.
-      unpack: how many arguments an item is unpacked to; None if it is the argument.
+      unpack: the shape of what an item is unpacked to (see `Reductions.parts`); None if it is the argument.
       is_nested: whether there is another clause.
       python_only: what in the element, if anything, needs each index as a Python int.
       operators: whose it is.
@@ -71,14 +74,14 @@ class Generator:
     element: Callable[..., Any]
     items: Any
     condition: Callable[..., Any] | None
-    unpack: int | None
+    unpack: Shape
     is_nested: bool
     python_only: str | None
     operators: Reductions
 
     def arguments(self, item: Any) -> tuple[Any, ...]:
         """What the functions take for an item."""
-        return (item,) if self.unpack is None else unpacked(item, self.unpack)
+        return (item,) if self.unpack is None else tuple(self.operators.parts(item, self.unpack))
 
     def __iter__(self) -> Iterator[Any]:
         for item in self.items:
@@ -113,6 +116,7 @@ class Reductions:
       is_none: of `Nones`.
       for_stmt: of `Loops`.
       new_list: of `Lists`.
+      unpacked: of `Lists`.
       in_list: `Absences.listed`.
       generators: which iterables are generators of converted code.
     """
@@ -127,6 +131,7 @@ class Reductions:
         is_none: Callable[[Any], Any],
         for_stmt: Callable[..., Any],
         new_list: Callable[[list[Any]], list[Any]],
+        unpacked: Callable[..., Any],
         in_list: Callable[[Any], Any],
         generators: Generators,
     ) -> None:
@@ -138,7 +143,26 @@ class Reductions:
         self.for_stmt = for_stmt
         self.in_list = in_list
         self.new_list = new_list
+        self.unpacked = unpacked
         self.generators = generators
+
+    def parts(self, item: Any, shape: Shape) -> Iterator[Any]:
+        """What the names in a target of this shape are bound to.
+
+        A shape is the number of names, or the shapes of the parts: None for a name, ``"*"`` for one with a star.
+
+        Raises:
+          TypeError, ValueError: an item has no parts; there are more or fewer.
+        """
+        if isinstance(shape, int):
+            yield from unpacked(item, shape)
+        elif not isinstance(shape, tuple):
+            yield item
+        else:
+            star = shape.index("*") if "*" in shape else None
+            found = unpacked(item, len(shape)) if star is None else self.unpacked(item, star, len(shape) - star - 1)
+            for part, inner in zip(found, shape, strict=True):
+                yield from self.parts(part, inner)
 
     def generator(
         self,
@@ -146,7 +170,7 @@ class Reductions:
         items: Any,
         *,
         condition: Callable[..., Any] | None = None,
-        unpack: int | None = None,
+        unpack: Shape = None,
         is_nested: bool = False,
         python_only: str | None = None,
     ) -> Any:
@@ -161,7 +185,7 @@ class Reductions:
         items: Any,
         *,
         condition: Callable[..., Any] | None = None,
-        unpack: int | None = None,
+        unpack: Shape = None,
         is_nested: bool = False,
         is_conditional: bool = False,
         python_only: str | None = None,
