@@ -423,7 +423,7 @@ def test_a_write_in_a_loop_that_another_name_must_see_is_refused():
         ag.function(counts)(jnp.asarray(XS))
 
 
-def test_a_pattern_that_python_must_match_is_refused():
+def test_a_sequence_in_a_class_pattern():
     class Path:
         def __init__(self, points):
             self.points = points
@@ -432,6 +432,24 @@ def test_a_pattern_that_python_must_match_is_refused():
         shape = Path([x, 2.0]) if x > 0 else Square(x)
         match shape:
             case Path(points=[one, _]):
+                return one
+            case _:
+                return 0.0
+
+    compiled = ag.function(first)
+    for x in (1.0, -1.0):
+        assert compiled(jnp.float32(x)) == first(x)
+
+
+def test_a_pattern_that_python_must_match_is_refused():
+    class Path:
+        def __init__(self, points):
+            self.points = points
+
+    def first(x):
+        shape = Path({"first": x}) if x > 0 else Square(x)
+        match shape:
+            case Path(points={"first": one}):
                 return one
             case _:
                 return 0.0

@@ -1,4 +1,4 @@
-"""`LowerMatch`: ``match`` with tests on values in; a structural ``match`` for each case, and an ``if``, out."""
+"""`LowerMatch`: ``match`` with tests on values, classes and sequences in; an ``if`` for each case out."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _VALUES = (gast.MatchValue, gast.MatchSingleton)
 
 
 class LowerMatch(Rewriter):
-    """Takes the tests on values out of patterns, so that they may be traced; Python keeps matching structure.
+    """Takes the tests on values out of patterns, so that they may be traced; Python keeps matching mappings.
 
-    So with classes: a subject may be one of several objects, or stand for a number or text of Python's. A ``match`` that tests
-    neither, only structure, stays as it is.
+    So with classes: a subject may be one of several objects, or stand for a number or text of Python's. And with sequences, whose
+    length may be traced. A ``match`` that tests none of these stays as it is.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerMatch, '''
@@ -28,12 +28,10 @@ class LowerMatch(Rewriter):
     def f(p):
         subject = p
         match subject:
-            case [item, item_1]:
-                case_matches = item == 0
-            case _:
-                case_matches = False
+            case item:
+                case_matches = ag__.truth(ag__.matches_sequence(item, 2, False) and item[0] == 0)
         if case_matches:
-            y = item_1
+            y = item[1]
             return y
         else:
             return 1
@@ -162,6 +160,8 @@ class _ValuesTakenOut:
             if pattern.name is not None:
                 self.captures.append((pattern.name, item))
             return tests
+        if isinstance(pattern, gast.MatchSequence):
+            return self._tests_of_sequence(pattern, item)
         names = [*range(len(pattern.patterns)), *pattern.kwd_attrs]
         asked = gast.Tuple([constant(name) for name in names], gast.Load())
         tests = [self.context.call("matches_class", copied(item), copied(pattern.cls), asked)]
@@ -171,6 +171,23 @@ class _ValuesTakenOut:
             else:
                 held = gast.Attribute(copied(item), name, gast.Load())
             tests += self._tests_of(part, held)
+        return tests
+
+    def _tests_of_sequence(self, pattern: gast.AST, item: gast.AST) -> list[gast.AST]:
+        """The tests of how many items there are, and of these; what a star takes is a list."""
+        parts = pattern.patterns
+        star = next((k for k, part in enumerate(parts) if isinstance(part, gast.MatchStar)), len(parts))
+        after = len(parts) - star - 1
+        counts = constant(len(parts) - (after >= 0)), constant(after >= 0)
+        tests = [self.context.call("matches_sequence", copied(item), *counts)]
+        for k, part in enumerate(parts):
+            if k == star:
+                if part.name is not None:
+                    taken = self.context.call("unpacked", copied(item), constant(star), constant(after))
+                    self.captures.append((part.name, gast.Subscript(taken, constant(star), gast.Load())))
+            else:
+                place = k if k < star else k - len(parts)
+                tests += self._tests_of(part, gast.Subscript(copied(item), constant(place), gast.Load()))
         return tests
 
     def _tests_of_choice(self, pattern: gast.AST, item: gast.AST) -> list[gast.AST]:
@@ -203,8 +220,9 @@ def _fits(item: gast.AST, value: gast.AST) -> gast.AST:
 
 
 def _is_tested(pattern: gast.AST) -> bool:
-    """Whether something in a pattern is to be taken out: a value, or a class whose attributes have such patterns."""
-    return any(isinstance(part, (*_VALUES, gast.MatchClass)) and _is_expression(part) for part in walk(pattern))
+    """Whether something in a pattern is to be taken out: a value, or a class or sequence whose parts have such patterns."""
+    kinds = (*_VALUES, gast.MatchClass, gast.MatchSequence)
+    return any(isinstance(part, kinds) and _is_expression(part) for part in walk(pattern))
 
 
 def _asks_plainly(pattern: gast.AST) -> bool:
@@ -213,11 +231,14 @@ def _asks_plainly(pattern: gast.AST) -> bool:
 
 
 def _is_expression(pattern: gast.AST) -> bool:
-    """Whether a pattern can be written as a test of the item: a value, a class, or a choice of such."""
+    """Whether a pattern can be written as a test of the item: a value, a class, a sequence, or a choice of such."""
     if isinstance(pattern, _VALUES):
         return True
     if isinstance(pattern, gast.MatchOr):
         return all(map(_is_expression, pattern.patterns))
+    if isinstance(pattern, gast.MatchSequence):
+        parts = [part for part in pattern.patterns if not isinstance(part, gast.MatchStar)]
+        return all(_is_capture(part) or _is_expression(part) for part in parts)
     if not isinstance(pattern, gast.MatchClass):
         return False
     return all(_is_capture(part) or _is_expression(part) for part in [*pattern.patterns, *pattern.kwd_patterns])

@@ -444,6 +444,7 @@ class Operators(InTrace):
         return ClassTests(self.backend, self.trace, self.absences.presence, self.library.has_attribute)
 
     matches_class = _operator(class_tests, ClassTests.matches_class)
+    matches_sequence = _operator(class_tests, ClassTests.matches_sequence)
     positional = _operator(class_tests, ClassTests.positional)
     known_class = _operator(class_tests, ClassTests.known_class)
 

@@ -64,7 +64,7 @@ LEFT_ALONE = {
     "list that never grows": (LowerLists, "def f(x):\n    values = [1, x]\n    return values[0]"),
     "match of structure": (
         LowerMatch,
-        "def f(p):\n    match p:\n        case [a, b]:\n            return a\n        case _:\n            return p",
+        "def f(p):\n    match p:\n        case {'a': a}:\n            return a\n        case _:\n            return p",
     ),
     "variable that is bound on every path": (
         CheckDefined,

@@ -99,6 +99,20 @@ class ClassTests(InTrace):
 
         return self._asked(value, fits)
 
+    def matches_sequence(self, value: Any, count: int, has_star: bool) -> Any:
+        """Whether a value is a sequence of so many items, or with a star of no fewer: a traced bool where only run time knows."""
+
+        def fits(one: Any) -> Any:
+            match _as_python_has(one):
+                case [*_] if has_star and not count:
+                    return True
+                case [*_]:
+                    size = LANGUAGE.operators.call(len)(one)
+                    return size >= count if has_star else size == count
+            return False
+
+        return self._asked(value, fits)
+
     def known_class(self, value: Any) -> Any:
         """A subject whose patterns Python matches: it, and what it holds, is of a class that is known."""
         seen: set[int] = set()
@@ -109,7 +123,7 @@ class ClassTests(InTrace):
                 kinds = sorted({type(one).__name__ for one in candidates_of(part)})
                 raise StagingError(
                     f"{user_location()}\n  A subject of this match has one of the classes {', '.join(kinds)}, selected at run time, "
-                    "and a class pattern contains a sequence or mapping pattern.\n  Test isinstance first, and match "
+                    "and a class pattern contains a mapping pattern.\n  Test isinstance first, and match "
                     "the attributes of the object."
                 )
             if id(part) not in seen:
