@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import operator
 import types
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend
 from autograph.runtime.containers.element_order import places_in_order
+from autograph.runtime.containers.extents import exactly
 from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.errors import StagingError
@@ -113,6 +115,62 @@ class Orderings:
             place = jnp.where(better, k, place)
         is_itself = key is None and _fields_of_all(values) is None and all(map(_is_of_numbers, values))
         return True, best if is_itself else self.get_item(list(values), place)
+
+    # Lists of traced length whose elements calls of the user's compare.
+
+    def key_at(self, items: Any, key: Any) -> Callable[[Any], Any] | None:
+        """What the element at a place is compared by, where calls of the user's compare; None if arrays can be compared."""
+        compare = key.args[0] if isinstance(key, functools.partial) and key.func is _Compared else None
+        keyed = items if key is None or compare is not None else self.checks.reductions.listed(items, self.call(key))
+        held = keyed.as_padded()
+        if compare is not None:
+            return lambda place: _Compared(compare, self.get_item(keyed, place))
+        if (
+            held is None
+            or (isinstance(held.capacity, int) and not held.capacity)
+            or not self._are_ordered_objects([held.element(0)])
+        ):
+            return None
+        return functools.partial(self.get_item, keyed)
+
+    def order_by_calls(self, key_at: Callable[[Any], Any], held: Padded, reverse: Any) -> Any:
+        """The places of the elements in their order, equal ones in the order they have; last, any others."""
+        if self.backend.is_traced(reverse):
+            orders = (self.order_by_calls(key_at, held, is_reversed) for is_reversed in (True, False))
+            return jnp.where(reverse, *orders)
+        order = self.checks.new_list([])
+        numbers = Padded.of([jnp.int32(0)]).with_(
+            buffers=(jnp.arange(held.capacity),),
+            capacity=held.capacity,
+            length=held.length,
+            extent=exactly(held.capacity),
+        )
+
+        def loop_body(k: Any) -> None:
+            place = held.length - 1 - k if reverse else k
+            where = self.call(bisect.bisect_right)(order, key_at(place), key=key_at)
+            self.call(order.insert)(where, place)
+
+        self.checks.for_stmt(order.holding(numbers), loop_body, ())
+        if reverse:
+            order.reverse()
+        found = order.as_padded()
+        if found is None:
+            return jnp.zeros(held.capacity, int)
+        same = found.capacity is held.capacity or found.capacity == held.capacity
+        found = found if same else found.with_room(max(found.capacity, held.capacity))
+        return found.buffers[0][: held.capacity]
+
+    def best_by_calls(self, key_at: Callable[[Any], Any], held: Padded, name: str) -> Any:
+        """The first place whose element none is better than."""
+        best = jnp.int32(0)
+
+        def loop_body(k: Any) -> None:
+            nonlocal best
+            best = jnp.where(self._goes_before(">" if name == "max" else "<", key_at(k + 1), key_at(best)), k + 1, best)
+
+        self.checks.for_stmt(self.call(range)(held.length - 1), loop_body, ("best",))
+        return best
 
     # What is compared two by two: objects whose classes compare them, and tuples with None in them.
 

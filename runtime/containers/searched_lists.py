@@ -118,6 +118,11 @@ class SearchedList(list[Any]):
 
     def sort(self, *, key: Any = None, reverse: bool = False) -> None:
         self.note_read()
+        if self._is_padded() and (key_at := self.checks.orderings.key_at(self, key)) is not None:
+            places = self.checks.orderings.order_by_calls(key_at, self._held, reverse)
+            self.moves += 1
+            self.padded = self._held.gathered(places, self._held.length)
+            return
         self.moves += 1
         if not self._is_padded():
             found = self.checks and self.checks.orderings.ordered(tuple(self), key, reverse)

@@ -359,22 +359,22 @@ class Reductions:
 
     def of_list(self, name: str, values: TracedList, key: Any = None, **default: Any) -> Any:
         """``sum``, ``max`` … of a list of traced length. ``default`` may hold their result for an empty one."""
+        held: Padded = values.contents()
+        if name in ("max", "min") and (key_at := values.checks.orderings.key_at(values, key)) is not None:
+            return self._best_element(
+                name, values, lambda: values.checks.orderings.best_by_calls(key_at, held, name), **default
+            )
         if key is not None:
             return self._best_by_key(name, values, key, **default)
-        held: Padded = values.contents()
         if name == "any":
             return jnp.any(held.stacked().astype(bool))
         if name == "all":
             return jnp.all(held.stacked(1).astype(bool))
         if name == "sum":
             return held.stacked().sum(0)
-        if not default and self.raising.can_raise_later(ValueError):
-            self.raising.raise_unless(held.length > 0, error_of_empty(getattr(builtins, name)))
         if not held.kind.is_array:
-            best = values.element(order_of(held, name == "max")[0])
-            return (
-                self.conditionals.if_exp(held.length > 0, lambda: best, lambda: default["default"]) if default else best
-            )
+            return self._best_element(name, values, lambda: order_of(held, name == "max")[0], **default)
+        self._check_not_empty(name, values, default)
         rows = held.stacked()
         if rows.ndim != 1:
             raise TypeError(f"{name} of arrays that are not scalars; apply it to the stacked array")
@@ -386,6 +386,18 @@ class Reductions:
         reduce = jnp.max if name == "max" else jnp.min
         found = reduce(nan_never_better(jnp.where(held.filled(), rows, first)))
         return jnp.where(held.length > 0, found, default["default"]) if default else found
+
+    def _check_not_empty(self, name: str, values: TracedList, default: Any) -> None:
+        """Raise where there is nothing to choose, and no default."""
+        if not default and self.raising.can_raise_later(ValueError):
+            self.raising.raise_unless(values.contents().length > 0, error_of_empty(getattr(builtins, name)))
+
+    def _best_element(self, name: str, values: TracedList, place: Callable[[], Any], **default: Any) -> Any:
+        """The element at the place where the best is, if there is any."""
+        self._check_not_empty(name, values, default)
+        best = values.element(place())
+        is_there = values.contents().length > 0
+        return self.conditionals.if_exp(is_there, lambda: best, lambda: default["default"]) if default else best
 
     def _best_by_key(self, name: str, values: TracedList, key: Any, **default: Any) -> Any:
         """``max`` or ``min`` by a key, in a loop over the elements: as a user would write it."""
@@ -405,8 +417,7 @@ class Reductions:
             wins = self.conditionals.or_(is_first, lambda: is_better(its_key, best_key, compare), is_test=True)
             self.conditionals.if_stmt(wins, keep, None, ("best", "best_key"))
 
-        if not default and self.raising.can_raise_later(ValueError):
-            self.raising.raise_unless(values.contents().length > 0, error_of_empty(getattr(builtins, name)))
+        self._check_not_empty(name, values, default)
         self.for_stmt(values, body, ("best", "best_key"))
         if default:
             return self.conditionals.if_exp(self.is_none(best_key), lambda: default["default"], lambda: best)
