@@ -143,6 +143,23 @@ def test_a_derivative():
     np.testing.assert_allclose(found, wanted, rtol=1e-4)
 
 
+def test_how_often_comparisons_are_made_differs():
+    def program(x):
+        calls = 0
+
+        def compare(a, b):
+            nonlocal calls
+            calls += 1
+            return -1 if a < b else (1 if a > b else 0)
+
+        return sorted([v for v in x if v > 0], key=functools.cmp_to_key(compare)), calls
+
+    x = np.arange(1.0, 7.0)
+    (found, calls), (wanted, in_python) = ag.function(program)(jnp.asarray(x)), program(x)
+    np.testing.assert_allclose(found, wanted)
+    assert calls > in_python  # which sees that they are in their order
+
+
 def test_an_exception_of_a_comparison():
     class Checked:
         def __init__(self, v):
