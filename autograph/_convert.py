@@ -330,8 +330,8 @@ class Converter:
 
     def _lengthened(
         self, own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, call: gast.AST
-    ) -> Iterable[gast.AST]:
-        """The arguments of which a call of a user's function, of any file, changes the length, as things stand."""
+    ) -> Iterable[tuple[gast.AST, frozenset[int]]]:
+        """The arguments that are or hold lists of which a call of a user's function, of any file, changes the length, as things stand."""
         called = self._users_function(own_names, imports, function, call.func)
         try:
             if called is not None and called.__code__.co_filename != function.__code__.co_filename:
@@ -403,7 +403,7 @@ def _rewrite(
     stops: bool,
     truths: Truths,
     gives_truth: Callable[[gast.AST], bool],
-    lengthened: Callable[[gast.AST], Iterable[gast.AST]],
+    lengthened: Callable[[gast.AST], Iterable[tuple[gast.AST, frozenset[int]]]],
 ) -> tuple[gast.AST, bool]:
     """What the passes make of a function, and whether it has calls or reads that may lead to code of the user's."""
     names = Namer(names_in(node) | {_OPERATORS})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import gast
@@ -30,7 +30,8 @@ class LowerLists(Rewriter):
     such a name is bound to, as are comprehensions, ``list(…)``, ``xs[1:]``, ``copy.copy(xs)``, ``[0] * n`` and sums of lists. So
     are the latter where items are written at computed indices: what is written at a traced one is carried as one array then.
 
-    So are displays given to a parameter of such a name (``Stack(items=[1])``) or to such a function, and those in a
+    So are displays given to a parameter of such a name (``Stack(items=[1])``), to such a function, or to an object that keeps them
+    in such an attribute (``Graph({"a": [1]})``, then ``self.edges[a].append(b)`` in the file), and those in a
     display whose items' methods are called (``rows[0].append``, ``d["a"]["xs"].append``) or whose items' items are
     written (``rows[i][j] = v``), the items of a comprehension among them, or that become items: ``rows.append([1])``,
     ``rows[i] = [1]``, ``groups.setdefault(key, [1])``, ``defaultdict(lambda: [1])``.
@@ -49,7 +50,7 @@ class LowerLists(Rewriter):
 
     Attributes: growing (names and attributes whose lists may come to grow), lists (those that can be no numbers), tables (those
     whose items are written), holders (those whose items' growing methods are called), nested (those whose items' items are
-    written), given (by call, the arguments of which it changes the length).
+    written), given (by call, the arguments that are or hold lists whose length is changed, with how far below them these are).
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerLists, '''
@@ -76,16 +77,21 @@ class LowerLists(Rewriter):
         self.tables: frozenset[str] = frozenset()
         self.holders: Mapping[str, frozenset[int]] = {}
         self.nested: frozenset[str] = frozenset()
-        self.given: dict[gast.AST, list[gast.AST]] = {}
+        self.given: dict[gast.AST, dict[gast.AST, frozenset[int]]] = {}
 
     def __call__(self, node: gast.AST) -> gast.AST:
         self.given = {
-            call: [chosen for each in self.context.lengthened(call) for chosen in _chosen(each)]
+            call: {chosen: depths for each, depths in self.context.lengthened(call) for chosen in _chosen(each)}
             for call in walk(node)
             if isinstance(call, gast.Call)
         }
-        given = [each for arguments in self.given.values() for each in arguments]
-        grown = _grown(node) | {place for each in given if (place := _place(each)) is not None}
+        grown = _grown(node) | {
+            _Place(place.name, place.depth + depth)
+            for arguments in self.given.values()
+            for each, depths in arguments.items()
+            if (place := _place(each)) is not None
+            for depth in depths
+        }
         self.growing = frozenset(_with_sources(_names(grown) | _rebound(node), node))
         self.lists = frozenset(_with_sources(_names(_grown(node, by_operators=False)), node))
         self.holders = _depths(grown)
@@ -183,10 +189,10 @@ class LowerLists(Rewriter):
             if _name(node.func) == "defaultdict" and node.args and isinstance(node.args[0], gast.Lambda):
                 node.args[0].body = self._added(node.args[0].body)
             is_default = _is_default(node)
-            given = self.given.get(node, ())
-            node.args = [self._held(each) if each in given else each for each in node.args]
+            given = self.given.get(node, {})
+            node.args = [self._given(each, given.get(each, ())) for each in node.args]
             for keyword in node.keywords:
-                keyword.value = self._held(keyword.value) if keyword.value in given else keyword.value
+                keyword.value = self._given(keyword.value, given.get(keyword.value, ()))
             self.generic_visit(node)
             for keyword in node.keywords:
                 if keyword.arg in self.growing and isinstance(keyword.value, gast.List):
@@ -195,6 +201,12 @@ class LowerLists(Rewriter):
         node.args = [a if isinstance(a, gast.List) and not a.elts else self.visit(a) for a in node.args]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
         return node
+
+    def _given(self, node: gast.AST, depths: Collection[int]) -> gast.AST:
+        """An argument, so many levels below which there are lists that may come to grow."""
+        if any(depths):
+            self._hold(node, depths)
+        return self._held(node) if 0 in depths else node
 
     def _by_default(self, node: gast.AST) -> gast.AST:
         """``d.setdefault(key, made)``, with what makes the value."""
