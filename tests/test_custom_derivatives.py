@@ -322,3 +322,71 @@ def test_branches_of_a_rule_return_constants_of_the_call(x, slope):
 
     assert ag.function(jax.grad(ag.convert(f)))(jnp.array(x)) == slope
     assert jax.jit(jax.grad(ag.convert(f)))(x) == slope
+
+
+def rule_of_a_choice(x, dx):
+    """Values and tangents come of one statement."""
+    if x > 1:
+        return capped(x), 2 * dx * x
+    return capped(x), jnp.cos(x) * dx
+
+
+def rule_of_a_loop(x, dx):
+    y, dy, n = capped(x), dx * (2 * x if x > 1 else jnp.cos(x)), 0
+    while n < 8 and abs(y) > 0:
+        y, dy, n = y * 1.0, dy * 1.0, n + 1
+    return y, dy
+
+
+def rule_of_choices_in_a_loop(x, dx):
+    y, dy = capped(x), 0.0 * dx
+    for k in ag.range(4):
+        if x > 1:
+            dy += dx * x / 2
+        elif k < 1:
+            dy = jnp.cos(x) * dx
+        else:
+            y = y + 0.0
+    return y, dy
+
+
+@jax.custom_jvp
+def capped(x):
+    return jnp.where(x > 1, x * x, jnp.sin(x))
+
+
+@pytest.mark.parametrize("rule", [rule_of_a_choice, rule_of_a_loop, rule_of_choices_in_a_loop])
+def test_the_rule_of_a_jvp_in_statements(rule):
+    converted = ag.convert(rule)
+    f = capped
+    f.defjvp(lambda primals, tangents: converted(*primals, *tangents))
+    xs = jnp.array([2.0, 0.5, -3.0])
+    slopes, second = np.array([4.0, np.cos(0.5), np.cos(3.0)]), np.array([2.0, -np.sin(0.5), np.sin(3.0)])
+    in_rows = lambda x: jax.lax.scan(lambda c, _: (f(c), c), x, None, length=1)[0]
+    each = lambda g: jnp.stack([g(x) for x in xs])
+    for made in (f, in_rows, jax.checkpoint(f)):
+        slope = jax.grad(made)
+        close(jax.vmap(slope)(xs), slopes)
+        close(each(jax.jit(slope)), slopes)
+        close(each(jax.jit(lambda x, made=made: jax.linearize(made, x)[1](3.0))), 3 * slopes)
+        close(jax.jit(jax.vmap(jax.grad(slope)))(xs), second)
+
+
+def test_the_transpose_of_statements():
+    def f(n, y):
+        while n > 0:
+            y, n = (2 * y if n > 1 else y), n - 1
+        return y, n
+
+    transposed = lambda n: jax.linear_transpose(lambda y: ag.convert(f)(n, y)[0], 3.0)(1.0)
+    close([jax.jit(transposed)(n) for n in (0, 1, 3)], [(1.0,), (1.0,), (4.0,)])
+
+
+def test_what_is_no_affine_function_has_no_transpose():
+    def f(x, y):
+        while abs(y) > 1:
+            y = y * y / 4
+        return x + y
+
+    with pytest.raises(NotImplementedError, match="while"):
+        jax.linear_transpose(lambda y: ag.convert(f)(0.0, y), 3.0)(1.0)

@@ -22,6 +22,7 @@ import jax
 import jax.numpy as jnp
 
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.affine import known_part, left_for_later
 from autograph.backends.xla.dependence import dependents, is_smooth, moving_of, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, no_tangent, replay, strong, varying_everywhere
 from autograph.backends.xla.linear import LinearMap, linear_p
@@ -257,17 +258,15 @@ def _partial_eval(trace: Any, *tracers: Any, choice: Branches, branches: Any) ->
                 dict(function=pullback, fixed=1 + len(operands) + len(residuals)),
             )
             return [*outputs, *later]
-    return jax_compat.left_for_later(trace, cond_p, tracers, dict(choice=choice, branches=branches))
+    return left_for_later(trace, cond_p, tracers, dict(choice=choice, branches=branches))
 
 
 def _known_part(equation: Any, unknown: Sequence[bool]) -> tuple[Any, list[bool]] | None:
-    choice = equation.params["choice"]
-    if choice.tangents is None:
-        return None
-    base, marked, _ = choice.tangents
+    tangents = equation.params["choice"].tangents
+    if tangents is None or any(unknown[: 1 + len(tangents[1])]):
+        return known_part(equation, unknown)
+    base, marked, _ = tangents
     first = 1 + len(marked)
-    if any(unknown[:first]):
-        return None
     results = equation.outvars[: len(base.results)]
     params = dict(choice=base, branches=base.pair)
     known = jax_compat.equation_like(equation, cond_p, params, equation.invars[:first], results)
@@ -466,3 +465,6 @@ def _lanes_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, lan
 jax_compat.define(cond_p, types=_types, run_on=_run_on, jvp=_jvp, batch=_batch)
 jax_compat.define(lanes_p, types=_lane_types, run=_run_lanes, jvp=_lanes_jvp, batch=_lanes_batch)
 jax_compat.define_partial_evaluation(cond_p, _partial_eval, _known_part)
+jax_compat.define_partial_evaluation(
+    lanes_p, lambda trace, *tracers, **params: left_for_later(trace, lanes_p, tracers, params), known_part
+)

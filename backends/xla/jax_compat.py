@@ -1238,10 +1238,6 @@ def are_known(tracers: Iterable[Any]) -> bool:
     return all(tracer.is_known() for tracer in tracers)
 
 
-def is_any_known(tracers: Iterable[Any]) -> bool:
-    return any(tracer.is_known() for tracer in tracers)
-
-
 def known_values(tracers: Iterable[Any]) -> list[Any]:
     known: list[Any] = _typed([tracer.pval.get_known() for tracer in tracers], frozenset())
     return known
@@ -1251,6 +1247,11 @@ def left_for_later(trace: Any, primitive: Any, tracers: Sequence[Any], params: M
     """Leave an operation to the part of a program that is not known now."""
     results: list[Any] = trace.default_process_primitive(primitive, tracers, dict(params))
     return results
+
+
+def sum_left_for_later(trace: Any, known: Any, later: Any) -> Any:
+    """The sum of an array and of one of those that `left_for_later` returned, of its type."""
+    return trace.default_process_primitive(jax.lax.add_p, [trace.to_jaxpr_tracer(known), later], {})
 
 
 # Tangents in rules: an array, or a symbolic zero.

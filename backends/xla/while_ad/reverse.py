@@ -27,6 +27,7 @@ from typing import Any
 import jax
 
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.affine import known_part, left_for_later
 from autograph.backends.xla.dependence import split
 from autograph.backends.xla.jax_compat import replay, strong
 from autograph.backends.xla.linear import LinearMap
@@ -42,11 +43,11 @@ from autograph.backends.xla.while_ad.rows import Rows
 def _loop_partial_eval(trace: Any, *tracers: Any, program: LoopProgram, **params: Any) -> Any:
     """Where values are known and tangents are not: run and record now, leave a linear map of the tangents for later."""
     tangents = program.tangents
-    if tangents is None or not jax_compat.is_any_known(tracers):
-        return jax_compat.left_for_later(trace, loop_p, tracers, dict(program=program, **params))
+    if tangents is None:
+        return left_for_later(trace, loop_p, tracers, dict(program=program, **params))
     consts, const_tangents, start, carry_tangents = tangents.split(tracers)
     if not jax_compat.are_known([*consts, *start]) or jax_compat.are_known([*const_tangents, *carry_tangents]):
-        return jax_compat.left_for_later(trace, loop_p, tracers, dict(program=program, **params))
+        return left_for_later(trace, loop_p, tracers, dict(program=program, **params))
     consts, start = jax_compat.known_values(consts), jax_compat.known_values(start)
     reverse = Reverse.of(tangents)
     last, states = bind_record(reverse, consts, start)
@@ -63,10 +64,10 @@ def _loop_known_part(equation: Any, unknown: Sequence[bool]) -> tuple[Any, list[
     """The same within a jaxpr that is rematerialised: the values now, values and tangents together later."""
     tangents, inputs, results = equation.params["program"].tangents, equation.invars, equation.outvars
     if tangents is None:
-        return None
+        return known_part(equation, unknown)
     consts, _, start, _ = tangents.split(range(len(inputs)))
     if any(unknown[k] for k in (*consts, *start)):
-        return None
+        return known_part(equation, unknown)
     base = tangents.program
     params = dict(program=base, cond_jaxpr=base.test, body_jaxpr=base.body)
     last = results[: len(start)]
