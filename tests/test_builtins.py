@@ -37,3 +37,15 @@ def test_membership():
     for x in (1, 4, 5):
         expected = (x in (4, 5), x not in [1, 2], x in (1, x + 1), x in range(0, 10, 2))
         assert tuple(map(bool, jax.jit(ag.convert(f))(x, xs))) == expected
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: float(x) * x, lambda x: abs(complex(x, x * x)) * complex(x).real], ids=["float", "complex"]
+)
+def test_derivatives_pass_conversions(f):
+    """Of a value that `jax.grad` alone traces, and knows, as well as of one that `jax.jit` traces."""
+    x, h = 3.5, 1e-4
+    slope = (f(x + h) - f(x - h)) / (2 * h)
+    for way in (lambda g: g, jax.jit, ag.function):
+        np.testing.assert_allclose(way(jax.grad(ag.convert(f)))(jnp.float32(x)), slope, rtol=1e-5)
+        np.testing.assert_allclose(way(jax.vmap(jax.grad(ag.convert(f))))(jnp.float32([x])), [slope], rtol=1e-5)

@@ -524,7 +524,7 @@ class Builtins(InTrace):
 
     def _complex(self, *args: Any, **kwargs: Any) -> Any:
         parts = [*args, *kwargs.values()]
-        if not builtins.any(map(self.backend.is_traced, parts)):
+        if not builtins.any(self.backend.is_traced(part) or isinstance(part, jax.core.Tracer) for part in parts):
             return complex(*args, **kwargs)
         named = dict(zip(("real", "imag"), args, strict=False)) | kwargs
         real, imag = (jnp.reshape(named.get(name, 0), ()) for name in ("real", "imag"))
@@ -583,7 +583,7 @@ class Builtins(InTrace):
                 value = self.call(method)(value)
             if kind is int and isinstance(value, TracedText):
                 return self.checks.texts.number(value)
-            if not self.backend.is_traced(value):
+            if not (self.backend.is_traced(value) or (kind is float and isinstance(value, jax.core.Tracer))):
                 return kind(value if isinstance(value, kind) else args[0])
             value = jnp.reshape(value, ())
             if rounding is not None and jnp.issubdtype(value.dtype, jnp.floating):
