@@ -258,3 +258,17 @@ def _of_builtin(called: Any) -> str:
         return f"{called.__module__}.{called.__name__}"
     kind = owner if isinstance(owner, type) else type(owner)
     return f"{kind.__module__}.{kind.__qualname__}.{called.__name__}"
+
+
+_OF_PYTREES = frozenset(["optax", "chex", "equinox", "flax", "haiku", "diffrax", "optimistix", "lineax", "orbax"])
+
+
+def is_of_pytrees(called: Any) -> bool:
+    """Whether this is a function of a package that flattens by JAX what it is given."""
+    return full_name(called).partition(".")[0] in _OF_PYTREES
+
+
+def is_given_flat(called: Any) -> bool:
+    """Whether JAX flattens what this is given: a function of JAX's, one that JAX has made of another, or `is_of_pytrees`."""
+    where = called.__globals__.get("__name__", "") if type(called) is types.FunctionType else type(called).__module__
+    return where.startswith(("jax.", "jaxlib.")) or is_of_pytrees(called)

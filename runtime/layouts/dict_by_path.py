@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.layouts.dict_kinds import dict_kind, is_sorted_by_jax
+from autograph.runtime.layouts.optional import is_known
 from autograph.runtime.layouts.perhaps import GONE, Perhaps, has_perhaps
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.typing import PyTree
@@ -184,6 +185,32 @@ def with_dicts_by_path(value: Any, kept: Container[int]) -> Any:
             return _kind_of(leaf)(inside)
         inside = {key: _inside(part, kept) for key, part in _in_order(leaf)}
         return dict_by_path(inside, _kind_of(leaf))
+
+    leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
+    if not any(map(is_leaf, leaves)):
+        return value
+    return jax.tree_util.tree_unflatten(treedef, list(map(replaced, leaves)))
+
+
+def sorted_as_by_jax(value: Any) -> Any:
+    """What a function that flattens its arguments by JAX is given for this: dicts of which only the order of their keys is not
+    known have the one that JAX gives them.
+    """
+
+    def is_leaf(part: Any) -> bool:
+        if not isinstance(part, dict) or not is_sorted_by_jax(part) or not has_perhaps(part.values()):
+            return False
+        return all(is_known(each.present) for each in part.values() if type(each) is Perhaps)
+
+    def replaced(leaf: Any) -> Any:
+        if not is_leaf(leaf):
+            return leaf
+        try:
+            keys = sorted(leaf)
+        except TypeError:  # JAX cannot sort them either
+            return leaf
+        held = {key: leaf[key].held if type(leaf[key]) is Perhaps else leaf[key] for key in keys}
+        return _kind_of(leaf)({key: sorted_as_by_jax(each) for key, each in held.items()})
 
     leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
     if not any(map(is_leaf, leaves)):

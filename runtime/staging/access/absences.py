@@ -9,13 +9,14 @@ from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, M
 from typing import Any, TypeGuard
 
 from autograph.backends.base import Backend
-from autograph.runtime.code.library_table import is_library
+from autograph.runtime.code.library_table import is_given_flat, is_library
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import ContentsPlace, contents
+from autograph.runtime.layouts.dict_by_path import sorted_as_by_jax
 from autograph.runtime.layouts.dict_kinds import dict_kind
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, each
@@ -432,6 +433,8 @@ class Absences(InTrace):
             if has_perhaps(kwargs.values()):
                 return self.keywords(functools.partial(self.taking(called, made, is_told), *args), kwargs)
             args = tuple(map(read, args))
+            if not is_told and is_given_flat(called) and "is_leaf" not in kwargs:
+                args, kwargs = sorted_as_by_jax((args, kwargs))
             if not is_told:
                 name = getattr(called, "__name__", None) or type(called).__name__
                 self.refuse_in(name, [getattr(called, "__self__", None), *args, *kwargs.values()])
@@ -472,6 +475,11 @@ class Absences(InTrace):
           StagingError: one of the values holds such.
         """
         for value in _found(values):
+            if value.absence.is_moved and is_known(value.present):
+                raise StagingError(
+                    f"{user_location()}\n  The order of a dict's keys is read here, by {name}, and paths of a traced condition differ in "
+                    f"where {value.absence.key!r} comes.\n  Set the keys in one order on all paths, or read them by name."
+                )
             raise StagingError(
                 f"{user_location()}\n  {value.absence.key!r} may be absent in a value that {name} reads: one path of a traced condition "
                 f"sets it, another does not, and {name} is not converted.\n  Set it on every path before this call."

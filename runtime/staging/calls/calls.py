@@ -18,7 +18,7 @@ from jax.experimental import io_callback
 
 from autograph.backends.base import Backend
 from autograph.runtime.code.code_names import class_attribute
-from autograph.runtime.code.library_table import TABLE, full_name, is_library
+from autograph.runtime.code.library_table import TABLE, is_library, is_of_pytrees
 from autograph.runtime.containers.array_functions import has_twin
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import current, through_control_flow
@@ -38,7 +38,6 @@ from autograph.runtime.staging.policy.wrappers import CACHE
 from autograph.runtime.tracing.locations import is_internal
 from autograph.runtime.tracing.recording import LOCAL
 
-_TAKE_PYTREES = frozenset(["optax", "chex", "equinox", "flax", "haiku", "diffrax", "optimistix", "lineax", "orbax"])
 _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _CALLING_AT_RUN_TIME: frozenset[Any] = frozenset([jax.pure_callback, io_callback, jax.debug.callback])
 # Of those that are given dicts and objects of which only some paths have set a key or an attribute.
@@ -359,7 +358,7 @@ class Calls(InTrace):
             return called
         is_of_jax = _is_transform(called)
         takes_tree = TABLE.of(called).takes_tree
-        takes_pytrees = is_of_jax or _package_of(called) in _TAKE_PYTREES
+        takes_pytrees = is_of_jax or is_of_pytrees(called)
         calls_at_run_time = isinstance(called, types.FunctionType) and called in _CALLING_AT_RUN_TIME
 
         @functools.wraps(called, updated=())
@@ -420,10 +419,6 @@ def _lists_by_default(cls: Any) -> list[str]:
 def _calls_its_arguments(called: Any) -> bool:
     """Whether this library function or object may call functions that it is given."""
     return bool(TABLE.of(called).calls)
-
-
-def _package_of(called: Any) -> str:
-    return full_name(called).partition(".")[0]
 
 
 def _is_transform(called: Any) -> bool:
