@@ -34,6 +34,7 @@ from autograph._passes import PASSES
 from autograph._passes.nodes import Context, Namer
 from autograph._source import FunctionNode, FunctionSource, SourceFiles, nested_codes
 from autograph._syntax import check_syntax
+from autograph._trees import to_ast, to_gast
 from autograph._verbosity import is_logged, log
 from autograph.runtime.errors import ConversionError, place_of
 
@@ -280,13 +281,15 @@ class Converter:
         """The tree of the rewritten function, and what is known of its code."""
         # gast's translation copies, so the file's own tree stays as it was parsed.
         flat, made = flatten_elifs(source.node)
-        node = gast.ast_to_gast(flat)
-        check_syntax(node, source.filename)
-        if not isinstance(node, gast.Lambda):
+        node = to_gast(flat)
+        parts = walk(node)
+        check_syntax(parts, source.filename)
+        if not isinstance(node, gast.Lambda) and node.decorator_list:
             node.decorator_list = []
-        own_names = bound_anywhere(node)
+            parts = walk(node)
+        own_names = bound_anywhere(parts)
         is_plain_call = functools.partial(self._is_plain_call, own_names, function)
-        imports = _imports_anywhere(node)
+        imports = _imports_anywhere(parts)
         is_directive = functools.partial(self._is_loop_directive, own_names, imports, function)
         classes = self._classes_around(function)
         reason = python_only([node])
@@ -296,9 +299,22 @@ class Converter:
         truths = self._sources.truths(function), gives_truth
         lengthened = functools.partial(self._lengthened, own_names, imports, function)
         node, calls = _rewrite(
-            *(node, source, is_plain_call, own, is_directive, is_logging, special, made, stops, *truths, lengthened)
+            *(
+                node,
+                parts,
+                source,
+                is_plain_call,
+                own,
+                is_directive,
+                is_logging,
+                special,
+                made,
+                stops,
+                *truths,
+                lengthened,
+            )
         )
-        return gast.gast_to_ast(node), Output(reason, classes.writes_unseen, calls)
+        return to_ast(node), Output(reason, classes.writes_unseen, calls)
 
     def _converted(self, function: types.FunctionType, source: FunctionSource, stops: bool) -> ConvertedCode:
         tree, output = self._rewritten(function, source, stops)
@@ -393,6 +409,7 @@ def _no_collection() -> Iterator[None]:
 
 def _rewrite(
     node: gast.AST,
+    parts: Sequence[gast.AST],
     source: FunctionSource,
     is_plain_call: Callable[[gast.AST], bool],
     is_own_name: Callable[[str], bool],
@@ -405,8 +422,12 @@ def _rewrite(
     gives_truth: Callable[[gast.AST], bool],
     lengthened: Callable[[gast.AST], Iterable[tuple[gast.AST, frozenset[int]]]],
 ) -> tuple[gast.AST, bool]:
-    """What the passes make of a function, and whether it has calls or reads that may lead to code of the user's."""
-    names = Namer(names_in(node) | {_OPERATORS})
+    """What the passes make of a function, and whether it has calls or reads that may lead to code of the user's.
+
+    Args:
+      parts: all nodes of the function, as it is.
+    """
+    names = Namer(names_in(parts) | {_OPERATORS})
     names.made += made
     context = Context(
         _OPERATORS,
@@ -423,8 +444,7 @@ def _rewrite(
         gives_truth,
         lengthened,
     )
-    parts = walk(node)
-    kinds = {type(part) for part in parts}
+    kinds = set(map(type, parts))
     calls = not _LEADING.isdisjoint(kinds) or any(getattr(part, "decorator_list", None) for part in parts)
     for make_pass in PASSES:
         if make_pass.applies_to is None or kinds & make_pass.applies_to:
@@ -433,15 +453,15 @@ def _rewrite(
     return node, calls or context.has_calls
 
 
-def _imports_anywhere(node: gast.AST) -> dict[str, object]:
-    """What ``import`` statements inside the definition bind, as far as it is loaded already."""
+def _imports_anywhere(parts: Iterable[gast.AST]) -> dict[str, object]:
+    """What ``import`` statements among a definition's nodes bind, as far as it is loaded already."""
     found: dict[str, object] = {}
-    for part in walk(node):
-        if isinstance(part, gast.Import):
+    for part in parts:
+        if type(part) is gast.Import:
             for alias in part.names:
                 name = alias.name if alias.asname else alias.name.partition(".")[0]
                 found[alias.asname or name] = sys.modules.get(name, _UNRESOLVED)
-        elif isinstance(part, gast.ImportFrom) and not part.level:
+        elif type(part) is gast.ImportFrom and not part.level:
             module = sys.modules.get(part.module)
             for alias in part.names:
                 found[alias.asname or alias.name] = getattr(module, alias.name, _UNRESOLVED)

@@ -13,6 +13,7 @@ import types
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from autograph._analysis.children import children
 from autograph._first_lines import with_blocks_beginning_at
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -39,7 +40,8 @@ def compile_function(
     declarations: list[ast.stmt] = [ast.Global(sorted(bound_here))] if bound_here else []
     body = [*declarations, definition]
     factory = _stamped(ast.FunctionDef("factory", arguments, body, [], **_no_type_parameters()), definition)
-    module = ast.fix_missing_locations(ast.Module([factory], []))
+    module = ast.Module([factory], [])
+    _place_all(module)
     code = compile(module, original.co_filename, "exec", compiler_flags, dont_inherit=True)
     for _ in range(2 if class_name is None else 3):
         code = next(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
@@ -106,6 +108,22 @@ def _no_type_parameters() -> dict[str, Any]:
 
 def _stamped(node: _Node, like: ast.AST) -> _Node:
     return ast.copy_location(node, like)
+
+
+def _place_all(tree: ast.AST) -> None:
+    """Give each node that has no position that of the node around it, as `ast.fix_missing_locations` does."""
+    pending = [(tree, (1, 0, 1, 0))]
+    while pending:
+        node, around = pending.pop()
+        if node._attributes:
+            values = node.__dict__
+            line, column = values.setdefault("lineno", around[0]), values.setdefault("col_offset", around[1])
+            if values.get("end_lineno") is None:
+                values["end_lineno"] = around[2]
+            if values.get("end_col_offset") is None:
+                values["end_col_offset"] = around[3]
+            around = line, column, values["end_lineno"], values["end_col_offset"]
+        pending += [(each, around) for each in children(node)]
 
 
 def _requalified(code: types.CodeType, old: str, new: str) -> types.CodeType:

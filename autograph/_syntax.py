@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import gast
 
-from autograph._analysis.children import walk
 from autograph.runtime.errors import ConversionError, describe_location
 
 _STATEMENTS = """
@@ -18,22 +19,24 @@ _EXPRESSIONS = """
 _SUPPORTED = frozenset(getattr(gast, name) for name in (_STATEMENTS + _EXPRESSIONS).split() if hasattr(gast, name))
 
 
-def check_syntax(node: gast.AST, filename: str) -> None:
-    """Refuse what the passes have no rule for.
+def check_syntax(parts: Iterable[gast.AST], filename: str) -> None:
+    """Refuse, among the nodes of a function, what the passes have no rule for.
 
     Raises:
       ConversionError: names the file, the line and the construct.
     """
-    for part in walk(node):
-        if isinstance(part, gast.stmt | gast.expr) and type(part) not in _SUPPORTED:
+    for part in parts:
+        kind = type(part)
+        if kind is gast.Name:
+            if part.id.startswith("ag__"):
+                raise ConversionError(
+                    f"{describe_location(filename, part.lineno)}\n  The name {part.id!r} is reserved for converted "
+                    "code. Rename it, or mark "
+                    "the function with autograph.do_not_convert if it is already converted."
+                )
+        elif kind not in _SUPPORTED and isinstance(part, (gast.stmt, gast.expr)):
             place = describe_location(filename, part.lineno)
             raise ConversionError(
-                f"{place}\n  {type(part).__name__} is not supported by the conversion. Move it into a function marked "
+                f"{place}\n  {kind.__name__} is not supported by the conversion. Move it into a function marked "
                 "with autograph.do_not_convert."
-            )
-        if isinstance(part, gast.Name) and part.id.startswith("ag__"):
-            raise ConversionError(
-                f"{describe_location(filename, part.lineno)}\n  The name {part.id!r} is reserved for converted "
-                "code. Rename it, or mark "
-                "the function with autograph.do_not_convert if it is already converted."
             )

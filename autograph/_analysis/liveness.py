@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import gast
 
-from autograph._analysis.scopes import LOOPS, bound_names, read_names
+from autograph._analysis.scopes import LOOPS, bound_and_read, bound_names, read_names
 
 _COMPOUND = (
     gast.If,
@@ -103,7 +103,7 @@ class _BackwardWalk:
         if isinstance(node, gast.Return | gast.Raise):
             live = set()
         known = self.names.get(node)
-        bound, read = known or self.names.setdefault(node, (bound_names([node]), read_names([node])))
+        bound, read = known or self.names.setdefault(node, bound_and_read([node]))
         live -= bound
         live |= read
         if isinstance(node, gast.Delete):

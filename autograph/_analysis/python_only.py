@@ -97,7 +97,9 @@ def python_only(nodes: Iterable[gast.AST]) -> str | None:
             reason = _reason(node)
             if reason is not None:
                 return reason
-        pending += children(node)[::-1]
+        inner = children(node)
+        inner.reverse()
+        pending += inner
     return None
 
 

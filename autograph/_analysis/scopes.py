@@ -12,13 +12,15 @@ from typing import Any
 
 import gast
 
-from autograph._analysis.children import FIELDS, children, walk
+from autograph._analysis.children import children, walk
 
 FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 LOOPS = (gast.For, gast.AsyncFor, gast.While)
 _SCOPES = frozenset({*FUNCTIONS, gast.ClassDef, *COMPREHENSIONS})
 _NAMED = frozenset({gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef})
+_DECLARING = frozenset({gast.Global, gast.Nonlocal})
+_BINDING = (gast.Import, gast.ImportFrom, gast.ExceptHandler, gast.pattern)
 _CAPTURES = frozenset({gast.MatchAs, gast.MatchStar, gast.MatchMapping})
 _BINDS = frozenset({gast.Store, gast.Del})
 _CAPTURING = frozenset({*FUNCTIONS, gast.ClassDef, gast.GeneratorExp})
@@ -54,7 +56,7 @@ class Scope:
 def scope_of(function: gast.AST) -> Scope:
     """Return the scope of a ``FunctionDef``, ``AsyncFunctionDef`` or ``Lambda``."""
     parameters = frozenset(parameter_names(function.args))
-    parts = list(walk_scope(_body(function)))
+    parts = walk_scope(_body(function))
     global_names, nonlocal_names = declared_names(parts, gast.Global), declared_names(parts, gast.Nonlocal)
     bound = (_bound_by(parts) | parameters) - global_names - nonlocal_names
     captures = tuple((part, frozenset(free_names(part))) for part in parts if type(part) in _CAPTURING)
@@ -75,21 +77,27 @@ def parameter_names(arguments: gast.arguments) -> list[str]:
     return [argument.id for argument in every if argument is not None]
 
 
-def walk_scope(nodes: Iterable[gast.AST]) -> Iterator[gast.AST]:
-    """Yield the nodes that run in this scope, nested scopes' own nodes themselves but not their bodies.
+def walk_scope(nodes: Iterable[gast.AST]) -> list[gast.AST]:
+    """The nodes that run in this scope, nested scopes' own nodes themselves but not their bodies.
 
     What a nested function evaluates here (defaults, decorators, annotations) and a comprehension's first iterable
     belong to this scope. A comprehension's other parts are left out.
     """
-    pending = list(nodes)[::-1]
+    found: list[gast.AST] = []
+    add = found.append
+    pending = [*nodes]
+    pending.reverse()
     while pending:
         node = pending.pop()
-        yield node
-        kind = type(node)
+        add(node)
+        kind = node.__class__
         if kind in _SCOPES:
             pending += _evaluated_outside(node)[::-1]
-        elif FIELDS[kind]:
-            pending += children(node)[::-1]
+        elif kind is not gast.Name:  # half of all nodes; only a parameter is annotated
+            inner = children(node)
+            inner.reverse()
+            pending += inner
+    return found
 
 
 def _evaluated_outside(node: gast.AST) -> list[gast.AST]:
@@ -160,10 +168,16 @@ def _read_by(parts: Iterable[gast.AST]) -> set[str]:
     return names
 
 
+def bound_and_read(nodes: Iterable[gast.AST]) -> tuple[set[str], set[str]]:
+    """`bound_names` and `read_names` of the same nodes."""
+    parts = walk_scope(nodes)
+    return _bound_by(parts), _read_by(parts)
+
+
 def free_names(node: gast.AST) -> set[str]:
     """Names that a nested scope takes from around it, for reading or (``nonlocal``) writing."""
     if isinstance(node, FUNCTIONS):
-        scope = list(walk_scope(_body(node)))
+        scope = walk_scope(_body(node))
         outer = declared_names(scope, gast.Nonlocal)
         own = (_bound_by(scope) | set(parameter_names(node.args))) - outer
         return (_read_by(scope) - own - declared_names(scope, gast.Global)) | outer
@@ -179,32 +193,36 @@ def free_names(node: gast.AST) -> set[str]:
     return read_names(parts) - targets | _walrus_names(node)
 
 
-def names_in(node: gast.AST) -> frozenset[str]:
-    """Every identifier that the definition binds, reads or declares, at any depth."""
+def names_in(parts: Iterable[gast.AST]) -> frozenset[str]:
+    """Every identifier that these nodes bind, read or declare."""
     names: set[str] = set()
-    for part in walk(node):
-        if isinstance(part, gast.Name):
+    for part in parts:
+        kind = type(part)
+        if kind is gast.Name:
             names.add(part.id)
-        elif isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
+        elif kind in _NAMED:
             names.add(part.name)
-        elif isinstance(part, gast.Global | gast.Nonlocal):
+        elif kind in _DECLARING:
             names.update(part.names)
-        elif isinstance(part, gast.alias):
+        elif kind is gast.alias:
             names.add((part.asname or part.name).partition(".")[0])
     return frozenset(names)
 
 
-def bound_anywhere(node: gast.AST) -> frozenset[str]:
-    """Names that are variables of the definition or of a scope inside it, so that a global of that name is not
-    meant.
+def bound_anywhere(parts: Iterable[gast.AST]) -> frozenset[str]:
+    """Names that are variables of the definition which these nodes are, or of a scope inside it, so that a global of
+    that name is not meant.
     """
     names: set[str] = set()
-    for part in walk(node):
-        if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Load):
-            names.add(part.id)
-        elif isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef | gast.Lambda):
-            names |= bound_names([part]) | set(parameter_names(part.args) if hasattr(part, "args") else ())
-        elif isinstance(part, gast.Import | gast.ImportFrom | gast.ExceptHandler | gast.pattern):
+    for part in parts:
+        kind = type(part)
+        if kind is gast.Name:
+            if type(part.ctx) is not gast.Load:
+                names.add(part.id)
+        elif kind in _SCOPES:
+            if kind not in COMPREHENSIONS:
+                names |= bound_names([part]) | set(parameter_names(part.args) if hasattr(part, "args") else ())
+        elif isinstance(part, _BINDING):
             names |= bound_names([part])
     return frozenset(names)
 
@@ -260,12 +278,22 @@ def contains(nodes: Iterable[gast.AST], kinds: type | tuple[type, ...]) -> bool:
 
 def suspends(nodes: Iterable[gast.AST]) -> bool:
     """Whether these statements ``yield`` or ``await`` in this scope, so that they cannot move into another function."""
-    for node in walk_scope(nodes):
-        if type(node) in _SUSPENDS:
+    return suspends_in(walk_scope(nodes))
+
+
+def suspends_in(parts: Iterable[gast.AST]) -> bool:
+    """Whether one of these nodes of one scope does."""
+    for node in parts:
+        kind = type(node)
+        if kind in _SUSPENDS:
             return True
-        if type(node) in COMPREHENSIONS and any(
-            generator.is_async or any(isinstance(n, gast.Await) for n in gast.walk(node))
-            for generator in node.generators
+        if (
+            kind in _SCOPES
+            and kind in COMPREHENSIONS
+            and any(
+                generator.is_async or any(isinstance(n, gast.Await) for n in gast.walk(node))
+                for generator in node.generators
+            )
         ):
             return True
     return False

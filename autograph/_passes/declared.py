@@ -10,6 +10,8 @@ import gast
 from autograph._analysis.scopes import declared_names, walk_scope
 from autograph._passes.nodes import load, placed, store
 
+_DECLARATIONS = frozenset({gast.Global, gast.Nonlocal})
+
 
 @dataclass(frozen=True)
 class Declared:
@@ -21,7 +23,7 @@ class Declared:
     @classmethod
     def in_body(cls, body: Iterable[gast.AST]) -> Declared:
         """What the statements of a function's body declare."""
-        parts = list(walk_scope(body))
+        parts = [part for part in walk_scope(body) if type(part) in _DECLARATIONS]
         return cls(declared_names(parts, gast.Nonlocal), declared_names(parts, gast.Global))
 
     def sharing(self, names: Iterable[str]) -> list[gast.AST]:

@@ -201,7 +201,10 @@ class _Walk:
 
     def reads(self, node: gast.AST, defined: set[str]) -> gast.AST:
         """The expression or definition with its reads of possibly unbound variables checked."""
-        risky = (self.local_names - defined) & read_names([node])
+        unbound = self.local_names - defined
+        if not unbound:
+            return node
+        risky = unbound & read_names([node])
         return _CheckReads(self.context, risky, risky & self.on_some_path).visit(node) if risky else node
 
 
@@ -322,7 +325,7 @@ def _as_list(nodes: gast.AST | list[gast.AST]) -> list[gast.AST]:
 
 def _deleted_in(node: gast.AST) -> set[str]:
     """The names that a statement deletes somewhere: a later iteration may find them so."""
-    parts = list(walk_scope([node]))
+    parts = walk_scope([node])
     deleted = {part.id for part in parts if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Del)}
     return deleted | _names_of(part for part in parts if isinstance(part, gast.ExceptHandler))
 
@@ -381,6 +384,6 @@ def _surely_runs(iterable: gast.AST) -> bool:
 
 def _used(targets: Sequence[gast.AST]) -> set[str]:
     """The names that an augmented assignment to these targets, or their deletion, reads, those that they bind themselves left out."""
-    parts = list(walk_scope(targets))
+    parts = walk_scope(targets)
     bound = {part.target.id for part in parts if isinstance(part, gast.NamedExpr)}
     return {part.id for part in parts if isinstance(part, gast.Name)} - bound

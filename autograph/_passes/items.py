@@ -321,13 +321,10 @@ class _Rewriter:
 
 def _bound_with_values(function: gast.AST) -> frozenset[str]:
     """The variables that something other than a bare annotation binds."""
-    bare = {
-        id(part.target) for part in walk_scope(function.body) if isinstance(part, gast.AnnAssign) and part.value is None
-    }
+    parts = walk_scope(function.body)
+    bare = {id(part.target) for part in parts if type(part) is gast.AnnAssign and part.value is None}
     names = {
-        part.id
-        for part in walk_scope(function.body)
-        if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Store) and id(part) not in bare
+        part.id for part in parts if type(part) is gast.Name and type(part.ctx) is gast.Store and id(part) not in bare
     }
     return frozenset(names | set(parameter_names(function.args)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import gast
@@ -13,6 +13,10 @@ from autograph._analysis.children import walk
 from autograph._analysis.grown_parameters import GROWING_FUNCTIONS, GROWING_METHODS
 from autograph._passes.nodes import OF_NAMES_AND_CONSTANTS, Context, Rewriter, dict_display, placed
 
+_Binding = tuple[str | None, gast.AST]  # a name, None for what is bound to others, and the expression for its value
+_ASKED = frozenset(
+    {gast.Assign, gast.Attribute, gast.AugAssign, gast.Call, gast.Delete, gast.NamedExpr, gast.Subscript}
+)
 _DISPLAYS = (gast.List, gast.Tuple, gast.Dict)
 _ADDING = frozenset({"append", "appendleft", "insert", "setdefault"})
 _COPYING = frozenset({"copy", "deepcopy"})
@@ -80,23 +84,27 @@ class LowerLists(Rewriter):
         self.given: dict[gast.AST, dict[gast.AST, frozenset[int]]] = {}
 
     def __call__(self, node: gast.AST) -> gast.AST:
+        parts = [part for part in walk(node) if type(part) in _ASKED]
         self.given = {
             call: {chosen: depths for each, depths in self.context.lengthened(call) for chosen in _chosen(each)}
-            for call in walk(node)
-            if isinstance(call, gast.Call)
+            for call in parts
+            if type(call) is gast.Call
         }
-        grown = _grown(node) | {
+        surely, grown = _grown(parts)
+        grown |= {
             _Place(place.name, place.depth + depth)
             for arguments in self.given.values()
             for each, depths in arguments.items()
             if (place := _place(each)) is not None
             for depth in depths
         }
-        self.growing = frozenset(_with_sources(_names(grown) | _rebound(node), node))
-        self.lists = frozenset(_with_sources(_names(_grown(node, by_operators=False)), node))
+        bindings = [pair for part in parts for target, value in _assigned(part) for pair in _bound(target, value)]
+        self.growing = frozenset(_with_sources(_names(grown) | _rebound(bindings), bindings))
+        self.lists = frozenset(_with_sources(_names(surely), bindings))
         self.holders = _depths(grown)
-        self.nested = frozenset(_written(node, _name_of_holder))
-        self.tables = frozenset(_written(node, _name)) | self.nested
+        written = [part.value for part in parts if _is_written(part)]
+        self.nested = frozenset(map(_name_of_holder, written)) - {None}
+        self.tables = (frozenset(map(_name, written)) - {None}) | self.nested
         return self.visit(node)
 
     def visit_Assign(self, node: gast.AST) -> gast.AST:
@@ -292,33 +300,35 @@ def _is_constant_set(node: gast.AST) -> bool:
     return isinstance(node, gast.Set) and all(isinstance(item, gast.Constant) for item in node.elts)
 
 
-def _grown(node: gast.AST, by_operators: bool = True) -> set[_Place]:
-    """The places of what growing methods are called of, or ``+=`` lengthens if it is a list."""
+def _grown(parts: Iterable[gast.AST]) -> tuple[set[_Place], set[_Place]]:
+    """The places of what growing methods are called of; and these with what ``+=`` lengthens if it is a list."""
     places: set[_Place | None] = set()
-    for part in walk(node):
-        if isinstance(part, gast.Attribute) and part.attr in _METHODS:
-            places.update(_place(chosen) for chosen in _chosen(part.value))
-        elif by_operators and isinstance(part, gast.AugAssign) and isinstance(part.op, gast.Add):
-            places.add(_place(part.target))
-        elif isinstance(part, gast.Call) and part.args and _name(part.func) in GROWING_FUNCTIONS:
-            places.add(_place(part.args[0]))
-        elif isinstance(part, gast.Delete):
+    by_operators: set[_Place | None] = set()
+    for part in parts:
+        kind = type(part)
+        if kind is gast.Attribute:
+            if part.attr in _METHODS:
+                places.update(_place(chosen) for chosen in _chosen(part.value))
+        elif kind is gast.AugAssign:
+            if isinstance(part.op, gast.Add):
+                by_operators.add(_place(part.target))
+        elif kind is gast.Call:
+            if part.args and _name(part.func) in GROWING_FUNCTIONS:
+                places.add(_place(part.args[0]))
+        elif kind is gast.Delete:
             places.update(_place(target.value) for target in part.targets if isinstance(target, gast.Subscript))
-        elif (
-            isinstance(part, gast.Subscript) and isinstance(part.slice, gast.Slice) and isinstance(part.ctx, gast.Store)
-        ):
+        elif kind is gast.Subscript and isinstance(part.slice, gast.Slice) and isinstance(part.ctx, gast.Store):
             places.add(_place(part.value))
-    return {place for place in places if place is not None}
+    surely = {place for place in places if place is not None}
+    return surely, surely | {place for place in by_operators if place is not None}
 
 
-def _rebound(node: gast.AST) -> set[str]:
+def _rebound(bindings: Iterable[_Binding]) -> set[str]:
     """The names that are bound to lists which may differ in length, as far as expressions tell."""
     lengths: dict[str, set[int]] = {}
-    for part in walk(node):
-        for target, value in _assigned(part):
-            for name, inner in _bound(target, value):
-                if name is not None:
-                    lengths.setdefault(name, set()).update(map(_length, _chosen(inner)))
+    for name, value in bindings:
+        if name is not None:
+            lengths.setdefault(name, set()).update(map(_length, _chosen(value)))
     return {name for name, found in lengths.items() if len(found - {_UNKNOWN}) > 1}
 
 
@@ -336,18 +346,15 @@ def _length(node: gast.AST) -> int:
     return _OTHER if any(isinstance(item, gast.Starred) for item in node.elts) else len(node.elts)
 
 
-def _with_sources(names: set[str], node: gast.AST) -> set[str]:
+def _with_sources(names: set[str], bindings: Iterable[_Binding]) -> set[str]:
     """The names, and those of what is bound to them: ``a`` and ``b`` for ``names = a if c else b``."""
-    bindings = [
-        (name, source)
-        for part in walk(node)
-        for target, value in _assigned(part)
-        for name, inner in _bound(target, value)
-        for chosen in _chosen(inner)
-        if (source := _name(chosen)) is not None
+    if not names:
+        return names
+    pairs = [
+        (name, source) for name, value in bindings for chosen in _chosen(value) if (source := _name(chosen)) is not None
     ]
     found = set(names)
-    while new := {source for name, source in bindings if name in found} - found:
+    while new := {source for name, source in pairs if name in found} - found:
         found |= new
     return found
 
@@ -372,16 +379,13 @@ def _chosen(node: gast.AST) -> Iterator[gast.AST]:
         yield node
 
 
-def _written(node: gast.AST, name_of: Callable[[gast.AST], str | None]) -> set[str]:
-    """The names, as ``name_of`` has them, of what is written at computed indices."""
-    return {
-        name
-        for part in walk(node)
-        if isinstance(part, gast.Subscript)
-        and isinstance(part.ctx, gast.Store)
-        and not all(isinstance(index, gast.Constant | gast.Slice) for index in _indices(part))
-        and (name := name_of(part.value)) is not None
-    }
+def _is_written(node: gast.AST) -> bool:
+    """Whether this is an item that is written at a computed index."""
+    return (
+        isinstance(node, gast.Subscript)
+        and isinstance(node.ctx, gast.Store)
+        and not all(isinstance(index, gast.Constant | gast.Slice) for index in _indices(node))
+    )
 
 
 def _indices(node: gast.AST) -> Iterator[gast.AST]:
@@ -407,7 +411,7 @@ def _is_copy(call: gast.AST) -> bool:
     return isinstance(function, gast.Attribute) and _name(function.value) == "copy" and function.attr in _COPYING
 
 
-def _bound(target: gast.AST, value: gast.AST) -> Iterator[tuple[str | None, gast.AST]]:
+def _bound(target: gast.AST, value: gast.AST) -> Iterator[_Binding]:
     """The names that an assignment binds, each with the expression for its value."""
     if isinstance(target, gast.Tuple | gast.List) and isinstance(value, gast.Tuple | gast.List):
         for part, inner in zip(target.elts, value.elts, strict=False):

@@ -65,24 +65,30 @@ class Rewriter:
 
     def visit(self, node: gast.AST) -> Any:
         """What is to stand for a node: a node, for a statement also a list of them."""
-        visitor = self._visitors.get(type(node))
-        return self.generic_visit(node) if visitor is None else visitor(self, node)
+        kind = node.__class__
+        visitor = self._visitors.get(kind)
+        if visitor is not None:
+            return visitor(self, node)
+        if kind is gast.Constant or (kind is gast.Name and node.annotation is None):  # most nodes
+            return node
+        return self.generic_visit(node)
 
     def generic_visit(self, node: gast.AST) -> gast.AST:
         """The node itself, in which all is replaced."""
-        for field_name in FIELDS[type(node)]:
-            value = getattr(node, field_name, None)
+        values, visit = node.__dict__, self.visit
+        for field_name in FIELDS[node.__class__]:
+            value = values.get(field_name)
             if value.__class__ is list:
                 replaced: list[Any] = []
                 for part in value:
-                    new = part if part is None else self.visit(part)
+                    new = part if part is None else visit(part)
                     if new.__class__ is list:
                         replaced += new
                     else:
                         replaced.append(new)
                 value[:] = replaced
             elif value is not None:
-                setattr(node, field_name, self.visit(value))
+                values[field_name] = visit(value)
         return node
 
 

@@ -19,6 +19,7 @@ from autograph._analysis.scopes import (
     read_names,
     scope_of,
     suspends,
+    suspends_in,
     walk_scope,
 )
 from autograph._passes.nodes import (
@@ -124,8 +125,9 @@ class _Outliner:
 
     def function(self, node: gast.AST) -> None:
         self.keeps_jumps = node in self.context.keeps_jumps
-        self.kinds = {type(part) for part in walk_scope(node.body)}
-        self.suspends = suspends(node.body)
+        parts = walk_scope(node.body)
+        self.kinds = set(map(type, parts))
+        self.suspends = suspends_in(parts)
         self.has_python_only = python_only(node.body) is not None
         node.body = self.block(node.body)
 
@@ -374,7 +376,7 @@ class _Outliner:
         if not self.scope.captures:
             return frozenset()
         made = {closure: names for closure, names in self.scope.captures if isinstance(closure, FUNCTIONS)}
-        inside = list(walk_scope([node]))
+        inside = walk_scope([node])
         here = [part for part in inside if part in made]
         if not here:
             return frozenset()

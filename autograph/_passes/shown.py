@@ -8,8 +8,10 @@ from typing import Any
 
 import gast
 
+from autograph._analysis.children import walk
 from autograph._analysis.scopes import bound_anywhere, names_in
 from autograph._passes.nodes import Context, Namer
+from autograph._trees import to_ast
 
 
 def rewritten(lowering: Any, source: str, *, special_methods: frozenset[str] = frozenset()) -> str:
@@ -25,10 +27,10 @@ def rewritten(lowering: Any, source: str, *, special_methods: frozenset[str] = f
     (node,) = gast.parse(textwrap.dedent(source)).body
     context = Context(
         "ag__",
-        Namer(names_in(node) | {"ag__"}),
+        Namer(names_in(walk(node)) | {"ag__"}),
         is_plain_call=lambda called: False,
-        is_own_name=bound_anywhere(node).__contains__,
+        is_own_name=bound_anywhere(walk(node)).__contains__,
         is_loop_directive=lambda called: getattr(called, "attr", getattr(called, "id", None)) == "set_loop_options",
         special_methods=special_methods,
     )
-    return ast.unparse(gast.gast_to_ast(lowering(context)(node)))
+    return ast.unparse(to_ast(lowering(context)(node)))
