@@ -254,3 +254,27 @@ def test_composes_with_transforms():
     assert jax.jit(lambda x: f(x, 2))(x).tolist() == [0, 1, 4]
     assert jax.vmap(lambda x: f(x, 2))(x).tolist() == [0, 1, 4]
     assert jax.grad(lambda x: f(x, 2).sum())(x).tolist() == [0, 2, 4]
+
+
+def test_of_several_instances_each_finds_its_own_while_others_come_and_go():
+    class Scale:
+        def __init__(self, by):
+            self.by = by
+
+        @ag.function
+        def of(self, x):
+            return x * self.by
+
+    first, second = Scale(2.0), Scale(3.0)
+    x = jnp.array(1.0)
+    found = [float(each.of(x)) for each in (first, second, first, second, first)]
+    assert found == [2.0, 3.0, 2.0, 3.0, 2.0]
+    program = weakref.ref(next(iter(second.of._cache._entries.values())).program)
+    del second  # that a function was bound to last
+    gc.collect()
+    assert program() is None
+    third = Scale(4.0)
+    assert [float(each.of(x)) for each in (first, third, first)] == [2.0, 4.0, 2.0]
+    Scale.of.clear_cache()
+    assert [float(each.of(x)) for each in (third, first, third)] == [4.0, 2.0, 4.0]
+    assert Scale.of is Scale.__dict__["of"]

@@ -99,7 +99,7 @@ class Function(Made, Generic[P, R], Forwarding):
         self._reference = weakref.ref(self)  # what a `BoundFunction` shares the state of is this one
         self._general = general_call(self._reference, instance is not None)
         self._bound = Bound(functools.partial(Function[P, R], python_function, tools, options), options.cache_limit)
-        self._made_for = self._bound.made
+        self._latest = self._bound.latest
         if options.input_signature is not None:
             self._prepare_signature()
         self.clear_cache()
@@ -162,12 +162,13 @@ class Function(Made, Generic[P, R], Forwarding):
     ) -> BoundFunction[Q, R]: ...
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        try:
-            state = self._made_for[identity(instance)]
-        except KeyError:
-            if instance is None:
-                return self
-            state = self._bound.get(instance)
+        reference, state = self._latest[0]
+        if instance is None:
+            return self
+        if reference() is not instance:
+            state = self._bound.made.get(identity(instance))
+            if state is None:
+                state = self._bound.get(instance)
         return _bound(state, instance)
 
     def __setstate__(self, made: Any) -> None:

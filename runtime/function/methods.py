@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 identity = object.__hash__  # as unlike for two objects as `id`, of which each use is reported to audit hooks
+_NOBODY: Any = (lambda: None), None
 
 
 class Bound:
@@ -19,12 +20,15 @@ class Bound:
 
     Attributes:
       made: by the instance's id what was made, no longer than there is the instance.
+      latest: its one item is a reference to the instance that something was made for last, and that, which is found without
+        an id: most methods are called of one instance.
     """
 
     def __init__(self, make: Callable[[Callable[[], Any]], Any], limit: int) -> None:
         self._make = make
         self._limit = limit
         self.made: dict[int, Any] = {}
+        self.latest: list[tuple[Callable[[], Any], Any]] = [_NOBODY]
         self._references: dict[int, Callable[[], Any]] = {}
         self._strong: dict[int, None] = {}
         self._lock = threading.RLock()
@@ -36,6 +40,8 @@ class Bound:
             if made is None:
                 reference = self._references[identity(instance)] = self._reference(instance)
                 made = self.made[identity(instance)] = self._make(reference)
+                if isinstance(reference, weakref.ref):
+                    self.latest[0] = reference, made
             return made
 
     def clear(self) -> None:
@@ -44,14 +50,17 @@ class Bound:
             self._references.clear()
             self.made.clear()
             self._strong.clear()
+            self.latest[0] = _NOBODY
 
     def _reference(self, instance: Any) -> Callable[[], Any]:
-        key, references, made = identity(instance), self._references, self.made
+        key, references, made, latest = identity(instance), self._references, self.made, self.latest
 
         def gone(reference: Any) -> None:  # before another object can have this id
             if references.get(key) is reference:
                 del references[key]
                 made.pop(key, None)
+            if latest[0][0] is reference:
+                latest[0] = _NOBODY
 
         try:
             return weakref.ref(instance, gone)
