@@ -46,7 +46,7 @@ class _Quick:
     """
 
     made_of: MappingProxyType[type, Callable[[Any, Any], Any]]
-    counterparts: MappingProxyType[type, tuple[type, frozenset[str]]]
+    counterparts: MappingProxyType[type, tuple[Any, frozenset[str]]]
 
     def __init_subclass__(cls, source: ModuleType, target: ModuleType) -> None:
         kinds = {kind for kind in vars(source).values() if isinstance(kind, type) and issubclass(kind, ast.AST)}
@@ -100,14 +100,14 @@ def _always(node: Any) -> Callable[[Any, Any], Any]:
     return lambda _, __: node
 
 
-class _ToGast(_Quick, Ast3ToGAst, source=ast, target=gast):  # type: ignore[misc]
+class _ToGast(_Quick, Ast3ToGAst, source=ast, target=gast):
     def visit_Name(self, node: ast.Name) -> gast.AST:
         made = gast.Name.__new__(gast.Name)
         made.__dict__.update(node.__dict__, ctx=self._visit(node.ctx), annotation=None, type_comment=None)
         return made
 
 
-class _ToAst(_Quick, GAstToAst3, source=gast, target=ast):  # type: ignore[misc]
+class _ToAst(_Quick, GAstToAst3, source=gast, target=ast):
     def visit_Name(self, node: gast.AST) -> ast.Name:
         made = ast.Name.__new__(ast.Name)
         values = made.__dict__

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import gast
 
@@ -102,9 +102,9 @@ class LowerLists(Rewriter):
         self.growing = frozenset(_with_sources(_names(grown) | _rebound(bindings), bindings))
         self.lists = frozenset(_with_sources(_names(surely), bindings))
         self.holders = _depths(grown)
-        written = [part.value for part in parts if _is_written(part)]
-        self.nested = frozenset(map(_name_of_holder, written)) - {None}
-        self.tables = (frozenset(map(_name, written)) - {None}) | self.nested
+        written: list[Any] = [part for part in parts if _is_written(part)]
+        self.nested = frozenset(name for part in written if (name := _name_of_holder(part.value)) is not None)
+        self.tables = self.nested | {name for part in written if (name := _name(part.value)) is not None}
         return self.visit(node)
 
     def visit_Assign(self, node: gast.AST) -> gast.AST:
