@@ -294,5 +294,42 @@ def elevator(xs):
     return floor, direction, stops
 
 
+def a_function_around_a_chosen_one(xs):
+    def less(v):
+        return v - 1
+
+    def half(v):
+        return v / 2
+
+    step = less if xs[0] > 0 else half
+
+    def stepped(v):
+        if v > 1:
+            return step(v)
+        return step(v + 1)
+
+    return stepped(xs[0]), stepped(xs[1])
+
+
+def a_loop_through_a_chosen_function(xs):
+    def less(v):
+        return v - 1
+
+    def half(v):
+        return v / 2
+
+    step = less if xs[0] > 0 else half
+
+    def stepped(v):
+        return step(v) if v > 0 else v
+
+    total = 0.0
+    for k in ag.range(70):
+        if total > 9:
+            break
+        total += stepped(k) + 1
+    return total
+
+
 _OWN = [value for value in list(globals().values()) if getattr(value, "__module__", "") == __name__]
 PROGRAMS = [value for value in _OWN if callable(value) and not isinstance(value, type)]

@@ -6,6 +6,7 @@ import gc
 import weakref
 
 import jax
+import jax.numpy as jnp
 import pytest
 
 import autograph as ag
@@ -99,6 +100,16 @@ def test_a_closure_variable_that_holds_another_function_by_now():
     assert not graph.may_call_itself(first, None)
     second = first  # noqa: F811
     assert graph.may_call_itself(first, None)
+
+
+def test_a_closure_variable_that_holds_one_of_several_functions():
+    def first(n):
+        return second(n)
+
+    second = ag.OneOf([helper, countdown], jnp.uint32(0))
+    assert not CallGraph().may_call_itself(first, None)
+    second = ag.OneOf([helper, first], jnp.uint32(0))
+    assert CallGraph().may_call_itself(first, None)
 
 
 def test_a_method_with_the_name_of_an_operator_does_not_call_itself():

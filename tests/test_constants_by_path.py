@@ -142,6 +142,48 @@ def test_a_name_that_only_one_path_binds():
         staged(jnp.float32(-0.5))
 
 
+def recursion_through_a_chosen_function(xs):
+    def less(v):
+        return 0.0 if v <= 0 else 1.0 + again(v - 1)
+
+    def half(v):
+        return 0.0 if v <= 1 else 10.0 + again(v / 2)
+
+    again = less if xs[0] > 0 else half
+    return again(abs(xs[1])), less(3.0)
+
+
+def test_recursion_through_a_chosen_function():
+    staged = ag.function(recursion_through_a_chosen_function)
+    for values in INPUTS:
+        x = jnp.array(values)
+        assert_same(staged(x), recursion_through_a_chosen_function(x))
+
+
+def test_a_function_that_python_calls_later_closes_over_a_chosen_one():
+    written = []
+
+    def note(v):
+        written.append(v)
+
+    def skip(v):
+        pass
+
+    @ag.function
+    def f(x):
+        seen = []
+
+        def keep(v):
+            seen.append(v)
+
+        step = keep if x > 0 else skip
+        ag.py_function(lambda v: step(v), [x], None)
+        return seen
+
+    with pytest.raises(ag.StagingError, match="'seen' is written by <lambda>"):
+        f(jnp.float32(1))
+
+
 def test_variables_keep_their_values_where_the_constant_raises():
     count = ag.Variable(0)
 

@@ -30,7 +30,8 @@ CODE = jnp.dtype(
 
 Fact = tuple[Any, Any]
 IN_PLACE: Fact = ("in place", True)  # a test is computed that Python may not ask: nothing in it may raise at run time
-_OF_CLASSES = frozenset(["__name__", "__qualname__", "__module__", "__doc__"])
+_NAMES = frozenset(["__name__", "__qualname__", "__module__", "__doc__"])  # of classes and functions
+_FUNCTIONS = frozenset([types.FunctionType, types.MethodType, types.BuiltinFunctionType])
 _LISTED = 6
 _SELECTED = 8  # numbers, that change, at most: of so few one is chosen by selects, which XLA fuses
 _ARRAY_LIBRARIES = frozenset(["jax", "jaxlib", "numpy"])
@@ -119,9 +120,12 @@ class OneOf:
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        """That of all candidates, where it is one: what `isinstance` and class patterns ask."""
+        """That of all candidates, where it is one: what `isinstance` and class patterns ask.
+
+        Who asks for a function goes on to read its code, which is that of one candidate.
+        """
         kinds = {candidate.__class__ for candidate in self._candidates}
-        return kinds.pop() if len(kinds) == 1 and kinds != {types.MethodType} else type(self)
+        return kinds.pop() if len(kinds) == 1 and not kinds & _FUNCTIONS else type(self)
 
     def resolve(self) -> PyTree:
         """Return the constant.
@@ -154,7 +158,7 @@ class OneOf:
         return bool(self.__autograph_truth__())
 
     def __getattr__(self, name: str) -> Any:
-        is_of_class = name in _OF_CLASSES and all(isinstance(each, type) for each in candidates_of(self))
+        is_of_class = name in _NAMES and all(isinstance(each, type) for each in candidates_of(self))
         if (name.startswith("__") and not is_of_class) or not hasattr(self, "_code"):
             raise AttributeError(name)
         if not any(_may_have(candidate, name) for candidate in candidates_of(self)):  # any code may ask for any name

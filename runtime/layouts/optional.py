@@ -222,6 +222,19 @@ def resolved(optional: Optional) -> Any:
     return optional._held if bool(present) else optional._absent
 
 
+def possible_values(value: Any) -> tuple[Any, ...]:
+    """Return the values that Python's name may have, of which a traced condition selects one, or whether there is one.
+
+    >>> possible_values(OneOf([len, abs], 0)), possible_values(2.0)
+    ((<built-in function len>, <built-in function abs>), (2.0,))
+    """
+    if isinstance(value, Optional):
+        return possible_values(value._held)
+    if isinstance(value, Perhaps):
+        return possible_values(value.held)
+    return candidates_of(value) if type(value) is OneOf else (value,)
+
+
 def used(value: Any) -> Any:
     """Return ``value`` for an operation that None does not support; of an `Optional`, or a `Perhaps`, the value, with a
     check at run time.

@@ -13,6 +13,7 @@ from typing import Any
 
 from autograph.runtime.code.code_names import OPERATORS, codes_in
 from autograph.runtime.code.library_table import is_library
+from autograph.runtime.layouts.optional import possible_values
 from autograph.runtime.tracing.locations import is_internal
 
 Place = tuple[str, int, str]
@@ -105,11 +106,11 @@ def _reversed(edges: Mapping[Place, set[Place]]) -> dict[Place, set[Place]]:
 
 
 def _called(function: types.FunctionType, owner: Any) -> list[tuple[str, types.FunctionType | None]]:
-    """The names that a function looks up, each with the function of the user's that it leads to, if it does."""
+    """The names that a function looks up, each with every function of the user's that it may lead to, if it does."""
     variables, attributes = _names(function.__code__)
     values = [(name, _variable(function, name)) for name in variables]
     values += [(name, getattr(type(owner), name, None)) for name in attributes]
-    return [(name, function_in(value)) for name, value in values]
+    return [(name, found) for name, value in values for found in (functions_in(value) or (None,))]
 
 
 def _functions(called: Iterable[tuple[str, types.FunctionType | None]]) -> set[types.FunctionType]:
@@ -188,9 +189,14 @@ def _variable(function: types.FunctionType, name: str) -> Any:
     return function.__globals__.get(name)
 
 
+def functions_in(value: Any) -> list[types.FunctionType]:
+    """The functions of the user's that a value may run: each of those that it is one of."""
+    return [found for each in possible_values(value) if (found := function_in(each)) is not None]
+
+
 def function_in(value: Any) -> types.FunctionType | None:
     """The function of the user's that a value runs, if it does."""
-    if is_internal_class(type(value)) and hasattr(type(value), "python_function"):  # an `Optional` has what it holds
+    if is_internal_class(type(value)) and hasattr(type(value), "python_function"):
         value = value.python_function
     if isinstance(value, types.MethodType):
         value = value.__func__
@@ -217,6 +223,5 @@ def cells_around(function: types.FunctionType) -> set[int]:
             if id(cell) not in found:
                 found.add(id(cell))
                 with contextlib.suppress(ValueError):  # it holds nothing yet
-                    held = function_in(cell.cell_contents)
-                    pending += [] if held is None else [held]
+                    pending += functions_in(cell.cell_contents)
     return found

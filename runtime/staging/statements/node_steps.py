@@ -12,9 +12,8 @@ from typing import Any
 
 from autograph.runtime.layouts.kinds import Alternatives, Array, Layout, Maybe, Static
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
-from autograph.runtime.layouts.one_of import MOST_CANDIDATES, OneOf, candidates_of
-from autograph.runtime.layouts.optional import Optional, held_in
-from autograph.runtime.layouts.perhaps import Perhaps
+from autograph.runtime.layouts.one_of import MOST_CANDIDATES
+from autograph.runtime.layouts.optional import possible_values
 from autograph.runtime.layouts.sides import CODE_TYPE
 
 _LONGEST = 3  # steps of one iteration: `fast.next.next`
@@ -98,8 +97,4 @@ def _at_end(value: Any, way: _Steps) -> Iterator[Any]:
 
 def _held(owner: Any, name: str) -> list[Any]:
     """The objects that an attribute may hold."""
-    value = attributes_of(owner).get(name)
-    if isinstance(value, Optional | Perhaps):
-        value = held_in(value) if isinstance(value, Optional) else value.held
-    parts = candidates_of(value) if type(value) is OneOf else (value,)
-    return [each for each in parts if is_plain_object(each)]
+    return [each for each in possible_values(attributes_of(owner).get(name)) if is_plain_object(each)]
