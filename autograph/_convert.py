@@ -19,7 +19,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import gast
 
@@ -32,7 +32,7 @@ from autograph._listing import Listing, lines_with_origins
 from autograph._load import compile_function, rebuild_function
 from autograph._passes import PASSES
 from autograph._passes.nodes import Context, Namer
-from autograph._source import FunctionNode, FunctionSource, SourceFiles, nested_codes
+from autograph._source import FunctionNode, FunctionSource, SourceFiles, nested_codes, with_written
 from autograph._syntax import check_syntax
 from autograph._trees import to_ast, to_gast
 from autograph._verbosity import is_logged, log
@@ -83,6 +83,14 @@ class Classes:
     writes_unseen: bool = False
 
 
+class _Made(NamedTuple):
+    """Code that conversion has made, what is known of it, and what the user wrote; None of a block's, which nobody wrote."""
+
+    code: weakref.ref[types.CodeType]
+    output: Output
+    written: weakref.ref[types.CodeType] | None
+
+
 class Converter:
     """Rewrites functions for one set of operators.
 
@@ -116,7 +124,7 @@ class Converter:
         self._is_library = is_library
         self._sources = sources
         self._codes: dict[tuple[int, bool], tuple[weakref.ref[types.CodeType], ConvertedCode]] = {}
-        self._outputs: dict[int, tuple[weakref.ref[types.CodeType], Output]] = {}
+        self._outputs: dict[int, _Made] = {}
         self._functions, self._stopping = _Rewritten(), _Rewritten()
         self._closures: OrderedDict[int, None] = OrderedDict()
         self._lock = threading.RLock()
@@ -196,17 +204,17 @@ class Converter:
     def python_only(self, function: types.FunctionType) -> str | None:
         """What in ``function``, if anything, shows whether a number is Python's or traced."""
         known = self._outputs.get(id(function.__code__))
-        return (known[1] if known is not None else self._code(function).output).python_only
+        return (known.output if known is not None else self._code(function).output).python_only
 
     def writes_unseen(self, function: types.FunctionType) -> bool:
         """Whether Python may call methods that write, by itself, where this rewritten function runs."""
         known = self._outputs.get(id(function.__code__))
-        return known is not None and known[1].writes_unseen
+        return known is not None and known.output.writes_unseen
 
     def calls(self, function: types.FunctionType) -> bool:
         """Whether this rewritten function may call code of the user's by a name in it; so may one that is not known."""
         known = self._outputs.get(id(function.__code__))
-        return known is None or known[1].calls
+        return known is None or known.output.calls
 
     def is_converted(self, function: types.FunctionType) -> bool:
         """Whether ``function`` is rewritten already, as a whole or as part of one that is.
@@ -218,6 +226,12 @@ class Converter:
     def is_converted_code(self, code: types.CodeType) -> bool:
         """Whether this is code that a conversion has made."""
         return id(code) in self._outputs
+
+    def written(self, code: types.CodeType) -> types.CodeType:
+        """The code of the user's that this has been made from; itself, if it has not been made."""
+        known = self._outputs.get(id(code))
+        found = None if known is None or known.written is None else known.written()
+        return code if found is None else found
 
     def _remember(self, function: types.FunctionType, converted: types.FunctionType, stops: bool) -> None:
         """Keep the pair while ``function`` lives.
@@ -255,13 +269,14 @@ class Converter:
                     log(3, self.text(function, stops))
                 entry = (weakref.ref(code, lambda _: self._codes.pop(key, None)), converted)
                 self._codes[key] = entry
-                for output in (converted.code, *nested_codes(converted.code)):
-                    self._register(output, converted.output)
+                for made, written in with_written(converted.code, code):
+                    self._register(made, converted.output, written)
         return entry[1]
 
-    def _register(self, code: types.CodeType, output: Output) -> None:
+    def _register(self, code: types.CodeType, output: Output, written: types.CodeType | None) -> None:
         key = id(code)
-        self._outputs[key] = weakref.ref(code, lambda _: self._outputs.pop(key, None)), output
+        reference = weakref.ref(code, lambda _: self._outputs.pop(key, None))
+        self._outputs[key] = _Made(reference, output, None if written is None else weakref.ref(written))
 
     def _of_source(self, function: types.FunctionType, make: Callable[[FunctionSource], T]) -> T:
         """What is made of the source of ``function``, a `ConversionError` where that fails."""

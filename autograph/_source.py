@@ -15,6 +15,7 @@ import linecache
 import sys
 import threading
 import types
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -208,6 +209,18 @@ def nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
         if isinstance(constant, types.CodeType):
             yield constant
             yield from nested_codes(constant)
+
+
+def with_written(
+    made: types.CodeType, written: types.CodeType
+) -> Iterator[tuple[types.CodeType, types.CodeType | None]]:
+    """The code that conversion has made, and that inside it, each with what it was written as, which comes in the same order."""
+    left: defaultdict[tuple[int, str], deque[types.CodeType]] = defaultdict(deque)
+    for each in (written, *nested_codes(written)):
+        left[each.co_firstlineno, each.co_name].append(each)
+    for each in (made, *nested_codes(made)):
+        found = left[each.co_firstlineno, each.co_name]
+        yield each, (found.popleft() if len(found) > 1 else found[0] if found else None)
 
 
 def _first_of(statement: ast.stmt) -> int:

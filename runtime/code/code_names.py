@@ -165,7 +165,7 @@ class Readers:
         """Take in the functions that calling this object runs."""
         for function in user_functions(value):
             cells = function.__closure__ or ()
-            key = (function.__code__, *map(id, cells))
+            key = (function.__code__, id(function.__globals__), *map(id, cells))
             if key not in self._seen:
                 self._seen.add(key)
                 self._add(function, names_of(function.__code__), cells)

@@ -122,7 +122,7 @@ class Operators(InTrace):
 
     @lazy
     def recursion(self) -> Recursion:
-        return Recursion(self.backend, self._context, self._is_converted, self._convert, self.raising)
+        return Recursion(self.backend, self._context, self._is_converted, self._convert, self._written, self.raising)
 
     @lazy
     def transformed(self) -> Transformed:
@@ -535,6 +535,11 @@ class Operators(InTrace):
         """The converted form of a function."""
         converted: types.FunctionType = self.converter.convert(function)
         return converted
+
+    def _written(self, code: types.CodeType) -> types.CodeType:
+        """The code that the user wrote from that which a conversion has made of it."""
+        written: types.CodeType = self.converter.written(code)
+        return written
 
     def _is_converted(self, function: types.FunctionType) -> bool:
         """Whether a function is what a conversion has made."""

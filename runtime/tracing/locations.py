@@ -124,6 +124,11 @@ def user_globals() -> dict[str, Any]:
     return {} if frame is None else frame.f_globals
 
 
+def position_of(code: types.CodeType) -> tuple[str, int, str]:
+    """File, first line and name of a function."""
+    return _position(code, code.co_firstlineno)
+
+
 def _position(code: types.CodeType, line: int) -> tuple[str, int, str]:
     return code.co_filename, line, code.co_name
 

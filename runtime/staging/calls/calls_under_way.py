@@ -279,11 +279,6 @@ def _defaults(function: types.FunctionType, given: Sequence[Any], kwargs: Any) -
     return defaults[len(defaults) - missing :]
 
 
-def identity_of(function: types.FunctionType) -> Any:
-    """What two functions that do the same have in common."""
-    return function.__code__, tuple(map(id, function.__closure__ or ())), id(function.__defaults__)
-
-
 def _holds(type: LeafType | None, static: Any, other: LeafType | None, number: Any) -> bool:
     if type is None or other is not None:
         return type == other and is_same_value(static, number)

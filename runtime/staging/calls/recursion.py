@@ -28,6 +28,7 @@ from autograph.runtime.effects.raising import current
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import unflatten
+from autograph.runtime.layouts.functions import identity_of
 from autograph.runtime.layouts.kinds import Static, leaves_of
 from autograph.runtime.layouts.list_room import Room
 from autograph.runtime.layouts.statement_variables import Snapshot
@@ -41,15 +42,14 @@ from autograph.runtime.staging.calls.calls_under_way import (
     Signature,
     TraceOfCalls,
     containers_in,
-    identity_of,
     is_same_value,
     marker_of,
 )
 from autograph.runtime.staging.calls.function_traces import FunctionTraces
 from autograph.runtime.staging.calls.recursive_state import CarriedState
 from autograph.runtime.staging.policy.recursion_limit import limit_of
-from autograph.runtime.staging.policy.recursive_code import function_in, is_internal_class, place_of
-from autograph.runtime.tracing.locations import is_internal, user_location
+from autograph.runtime.staging.policy.recursive_code import Written, function_in, is_internal_class
+from autograph.runtime.tracing.locations import is_internal, position_of, user_location
 from autograph.runtime.tracing.recording import LOCAL
 from autograph.runtime.tracing.statements import Remark, take_down
 
@@ -75,6 +75,7 @@ class Recursion(InTraceOfCalls):
         trace: Callable[[], TraceOfCalls],
         is_converted: Callable[[types.FunctionType], bool],
         convert: Callable[[types.FunctionType], types.FunctionType],
+        written: Written,
         raising: Raising,
     ) -> None:
         self.backend = backend
@@ -82,6 +83,7 @@ class Recursion(InTraceOfCalls):
         self._found_by = trace
         self._is_converted = is_converted
         self._convert = convert
+        self._written = written
         self._raising = raising
         self._traces = FunctionTraces(backend, trace, raising)
 
@@ -95,7 +97,9 @@ class Recursion(InTraceOfCalls):
         if known is not None and known.active:
             found = self._active_function(called) or found
         function, bound = self._function(found)
-        if function is None or not self.call_graph.may_call_itself(function, bound[0] if bound else None):
+        if function is None or not self.call_graph.may_call_itself(
+            function, bound[0] if bound else None, self._written
+        ):
             return found
 
         @functools.wraps(found, updated=())  # libraries ask for its signature
@@ -336,7 +340,7 @@ class Recursion(InTraceOfCalls):
         bound = _Bound(call.function, marker, self._raising.can_raise_later())
         spec = RecursionSpec(functions, marker, operands, bound.depth, bound.in_tail_position)
         outputs, ended = self.backend.recursion(spec)
-        take_down(Remark(place_of(call.function), bound.remark()))
+        take_down(Remark(position_of(call.function.__code__), bound.remark()))
         if bound.can_raise:
             self._raising.raise_unless(ended, bound.error)
         else:

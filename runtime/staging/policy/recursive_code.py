@@ -8,7 +8,7 @@ import functools
 import graphlib
 import types
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from autograph.runtime.code.code_names import OPERATORS, codes_in
@@ -16,7 +16,8 @@ from autograph.runtime.code.library_table import is_library
 from autograph.runtime.layouts.optional import possible_values
 from autograph.runtime.tracing.locations import is_internal
 
-Place = tuple[str, int, str]
+Place = tuple[types.CodeType, int, str]
+Written = Callable[[types.CodeType], types.CodeType]
 _LOOKED_AT = 1000  # functions
 
 
@@ -29,22 +30,37 @@ class CallGraph:
     def __init__(self) -> None:
         self._known: dict[tuple[Place, type], tuple[types.FunctionType, set[types.FunctionType]]] = {}
 
-    def may_call_itself(self, function: types.FunctionType, owner: Any) -> bool:
-        """Whether the names in a function, and in the functions of the user's that these lead to, lead back to it."""
+    def may_call_itself(self, function: types.FunctionType, owner: Any, written: Written = lambda code: code) -> bool:
+        """Whether the names in a function, and in the functions of the user's that these lead to, lead back to it.
+
+        Args:
+          written: the code that the user wrote from that which it has been rewritten to.
+        """
+        place_of = _Places(written)
         known = self._known.get((place_of(function), type(owner)))
         if known is not None:
             met, functions = known
             if _closes_over_same(function, met) and _functions(_called(met, owner)) == functions:
                 return False
-        found = _search(function, owner)
+        found = _search(function, owner, place_of)
         if found is None:
             return True
         self._known |= {(place_of(met), type(owner)): (met, functions) for met, functions in found}
         return False
 
 
+class _Places:
+    """What a function has in common with its converted form, and with no other: its code, as written, and its globals."""
+
+    def __init__(self, written: Written) -> None:
+        self._written = written
+
+    def __call__(self, function: types.FunctionType) -> Place:
+        return self._written(function.__code__), id(function.__globals__), function.__code__.co_name
+
+
 def _search(
-    function: types.FunctionType, owner: Any
+    function: types.FunctionType, owner: Any, place_of: _Places
 ) -> list[tuple[types.FunctionType, set[types.FunctionType]]] | None:
     """The functions met that do not call themselves, with those that their names lead to; None if this one may."""
     # A function that defines another of its name means that one by it.
@@ -115,12 +131,6 @@ def _called(function: types.FunctionType, owner: Any) -> list[tuple[str, types.F
 
 def _functions(called: Iterable[tuple[str, types.FunctionType | None]]) -> set[types.FunctionType]:
     return {found for _, found in called if found is not None and not is_library(found)}
-
-
-def place_of(function: types.FunctionType) -> Place:
-    """What a function and its converted form have in common."""
-    code = function.__code__
-    return code.co_filename, code.co_firstlineno, code.co_name
 
 
 @functools.lru_cache(maxsize=4096)
