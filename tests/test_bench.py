@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from autograph.tools.bench import __main__ as bench
 from autograph.tools.bench import measure, report
 from autograph.tools.bench.workloads import WORKLOADS
 from autograph.tools.cli import main as command
@@ -68,3 +69,30 @@ def test_another_result_is_not_timed():
     assert ours.seconds and not other.seconds and "another result" in other.error
     table = report.markdown({"newton": [ours, other]}, {"newton": "roots"}, "today")
     assert "| newton | 50 µs | – |" in table and "differs by" in table
+    assert measure.is_failed([ours, other]) and not measure.is_failed([ours])
+
+
+@pytest.mark.parametrize("fails", ["load", "time", "version"])
+def test_a_workload_that_fails_is_told_by_the_status(fails, tmp_path, monkeypatch, capsys):
+    class Process:
+        def __init__(self, kind):
+            self.kind = kind
+
+        def ask(self, op, **request):
+            if op == "versions":
+                return {"jax": "0"}
+            if op == fails:
+                return {"error": "RuntimeError: it fails"}
+            if op == "time":
+                return {"wall": 1e-3, "cpu": 1e-3}
+            path = f"{request['folder']}/result.npy"
+            np.save(path, np.array([1.0]))
+            good = {"first": 0.1, "result": path}
+            return {"autograph": good, "lax, best": {"error": "it fails"} if fails == "version" else good}
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(bench, "Process", Process)
+    assert bench.main(["newton", "--rounds", "2", "--out", str(tmp_path)]) == 1
+    assert "it fails" in capsys.readouterr().out

@@ -18,7 +18,7 @@ from autograph.tools.fuzz import __main__ as fuzz_command
 from autograph.tools.fuzz import breakages
 from autograph.tools.fuzz.breakages import BREAKAGES
 from autograph.tools.fuzz.campaign import Failure, Report, constructs, modes_of, try_program, try_program_gradients
-from autograph.tools.fuzz.oracle import load, suitable
+from autograph.tools.fuzz.oracle import GIVEN, load, suitable
 from autograph.tools.fuzz.programs import Program, make_program
 from autograph.tools.fuzz.runs import differences, run_mode
 from autograph.tools.fuzz.saved import as_test
@@ -315,6 +315,13 @@ def test_a_saved_failure_runs_by_itself(tmp_path):
     file.write_text(text)
     exec(compile(text, str(file), "exec"), namespace)
     namespace["test_agrees_with_plain_python"](ONE_INPUT[0])
+
+
+def test_a_saved_program_imports_what_programs_are_given():
+    text = as_test(Failure(5, "jit", "value", "wrong", LOOP, ONE_INPUT))
+    namespace = {}
+    exec(compile(text, "a saved program", "exec"), namespace)
+    assert {name: namespace[name] for name in GIVEN} == GIVEN
 
 
 def test_every_mode_takes_its_turn():

@@ -39,6 +39,11 @@ def markdown(results: Results, about: dict[str, str], heading: str) -> str:
         }
         ours = by_version.get(OURS)
         cells = [_cell(by_version.get(version), ours, notes, name) for version in columns]
+        notes += [
+            f"- {name}, autograph: {by_version[own].error}"
+            for own in (OURS, "jax")
+            if own in by_version and by_version[own].error
+        ]
         own = "failed" if ours is None or ours.error or not ours.seconds else _duration(ours.median)
         lines.append(f"| {name} | {own} | " + " | ".join(cells) + " |")
     lines += ["", "Workloads:", "", *(f"- **{name}**: {about[name]}" for name in results)]
@@ -76,7 +81,8 @@ def plot(results: Results, path: Path) -> None:
     axes.invert_yaxis()
     axes.grid(axis="x", linewidth=0.3)
     axes.set_xlabel("time as a multiple of autograph's (right of the line: slower)")
-    axes.legend(fontsize=7, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=7, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     figure.savefig(path, dpi=100)
     pyplot.close(figure)
 

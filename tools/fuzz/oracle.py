@@ -25,7 +25,7 @@ _LARGEST_FLOAT, _PARTS = (
     2**9,
 )  # such floats, and their sums, are exact in 24 bits: nothing is ever rounded
 
-_GIVEN = {"ag": ag, "np": np, "NamedTuple": NamedTuple}  # what a program may use without importing it
+GIVEN = {"ag": ag, "np": np, "NamedTuple": NamedTuple}  # what a program may use without importing it
 
 
 class Unsuitable(Exception):
@@ -50,7 +50,7 @@ class Outcome:
 def load(source: str, filename: str) -> types.ModuleType:
     """The module with this text; its source can be looked up, as that of a module from a file."""
     module = types.ModuleType("generated")
-    module.__dict__.update(_GIVEN)
+    module.__dict__.update(GIVEN)
     module.__dict__["__file__"] = filename
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
@@ -101,7 +101,7 @@ def _meant(error: BaseException | None) -> bool:
 def _guarded(source: str) -> types.ModuleType:
     tree = ast.fix_missing_locations(_Guards().visit(ast.parse(source)))
     module = types.ModuleType("guarded")
-    module.__dict__.update(_GIVEN, check__=_check, count__=_Countdown())
+    module.__dict__.update(GIVEN, check__=_check, count__=_Countdown())
     exec(compile(tree, "<guarded>", "exec", dont_inherit=True), module.__dict__)
     assert callable(module.__dict__["f"])
     return module

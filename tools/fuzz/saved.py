@@ -19,6 +19,7 @@ _CALLS = {
 _TEST = '''"""Found by `python -m autograph.tools.fuzz`, program {seed}: {what}"""
 
 import copy
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
