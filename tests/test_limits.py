@@ -748,6 +748,21 @@ def exit_stack():
     refused(f, X, words="ExitStack")
 
 
+@claim("A write of what is not traced")
+def write_in_no_staged_block():
+    state = {"count": 0}
+    variable = ag.Variable(0)
+
+    @ag.function
+    def f(x):
+        state["count"] += 1
+        variable.assign_add(1)
+        return x + state["count"]
+
+    assert [float(f(X)) for _ in range(3)] == [4.0, 4.0, 4.0]
+    assert state["count"] == 1 and int(variable.value) == 3
+
+
 @claim("`print` of what is not traced")
 def prints_of_constants():
     def told(x):
