@@ -117,3 +117,45 @@ def test_recursion_of_one_of_two_lambdas_on_a_line():
 
 
 counted, counting = (lambda v: v + 1), (lambda v: counting(v - 1) if v > 0 else v)
+
+
+_WITH_CLASS = """
+class Wide:
+    def __init__(self, v):
+        self.v = v
+
+    def __add__(self, other):
+        self.v += 1
+        return Wide(self.v + other) if self.v > 0 else self
+
+def f(x):
+    return x + 1
+"""
+
+
+def test_classes_of_a_program_that_was_run_before_under_this_name_are_of_no_account():
+    before = loaded(_WITH_CLASS)
+    assert "ag__.operate" in ag.to_code(before.f)
+    now = loaded(_PLAIN)
+    assert "ag__.operate" not in ag.to_code(now.step)
+    assert before.Wide  # it is still there
+    del linecache.cache[FILE]
+
+
+def test_an_object_of_such_a_class_is_seen_to_write():
+    """Its class is not of the program that is converted, which has one of the same name."""
+    before, now = loaded(_WITH_CLASS), loaded(_WITH_CLASS)
+
+    def f(x):
+        wide = before.Wide(x)
+        if x > 0:
+            now.f(wide)
+        return wide.v
+
+    try:
+        found = float(ag.function(f)(jnp.float32(1.0)))
+    except ag.StagingError:
+        return
+    finally:
+        del linecache.cache[FILE]
+    assert found == f(1.0)

@@ -283,6 +283,7 @@ class Journal:
             unknowns.undo()
             Journal.unknowns.drop(self)
         self.selected.clear()
+        self.reads.clear()
 
     @contextmanager
     def on_trial(self) -> Iterator[Callable[[], None]]:

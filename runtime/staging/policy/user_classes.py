@@ -128,17 +128,34 @@ def classes_around(function: types.FunctionType) -> list[type]:
     """The classes of a function's module and of those that it uses, those inside functions included, as far as they derive
     from `object` or from a class that is found."""
     modules = _modules(function)
-    pending = CLASSES.of(modules)
-    for name in modules:
-        members = list(vars(sys.modules.get(name, types)).values()) if name in sys.modules else []
+    spaces = _namespaces(function, modules)
+    pending = [kind for kind in CLASSES.of(modules) if not _is_of_another(kind, spaces)]
+    for space in spaces:
+        members = list(space.values())
         pending += [kind for kind in members if isinstance(kind, type) and kind.__module__ in modules]
     found: dict[int, type] = {}
     while pending:
         kind = pending.pop()
         if id(kind) not in found:
             found[id(kind)] = kind
-            pending += type.__subclasses__(kind)
+            more = type.__subclasses__(kind)
+            pending += [each for each in more if each.__module__ not in modules or not _is_of_another(each, spaces)]
     return list(found.values())
+
+
+def _namespaces(function: types.FunctionType, modules: Iterable[str]) -> list[dict[str, Any]]:
+    """Those of the function, of the functions that it may call by name, and of these modules."""
+    values = (function, *function.__globals__.values(), *contents_of_cells(function.__closure__))
+    found = [value.__globals__ for value in values if type(value) is types.FunctionType]
+    found += [vars(sys.modules[name]) for name in modules if name in sys.modules]
+    return list({id(space): space for space in found}.values())
+
+
+def _is_of_another(kind: type, spaces: Iterable[dict[str, Any]]) -> bool:
+    """Whether a class is of none of these namespaces, whatever its module is called: of code that ran before under that name."""
+    functions = [value for value in vars(kind).values() if type(value) is types.FunctionType]
+    own = [value for value in functions if value.__module__ == kind.__module__ and not is_library(value)]
+    return bool(own) and not any(value.__globals__ is space for value in own for space in spaces)
 
 
 def operator_methods(function: types.FunctionType, classes: Iterable[type]) -> frozenset[str]:
@@ -174,9 +191,15 @@ def is_stranger(value: Any, function: types.FunctionType) -> bool:
     """Whether an object's operators, properties or other special methods write, and ``function`` was converted without a
     thought of its class, which is defined in none of the modules around it."""
     kind = type(value)
-    if kind.__module__ == function.__globals__.get("__name__") or is_library(kind):
+    if is_library(kind):
         return False
-    return _writes_by_itself(kind) and kind.__module__ not in _modules(function)
+    is_of_name = kind.__module__ == function.__globals__.get("__name__")
+    if is_of_name and not _is_of_another(kind, [function.__globals__]):
+        return False
+    if not _writes_by_itself(kind):
+        return False
+    modules = _modules(function)
+    return kind.__module__ not in modules or _is_of_another(kind, _namespaces(function, modules))
 
 
 def _writes_by_itself(kind: type) -> bool:

@@ -17,6 +17,7 @@ from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journa
 from autograph.runtime.layouts.describe import untyped
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import (
+    NOTHING,
     Array,
     Layout,
     Maybe,
@@ -376,7 +377,7 @@ class Settling:
                 continue
             assert isinstance(joined.layout, Maybe)
             if carried is None:
-                carried = Carried(variable, after, [False], [None], UNBOUND)
+                carried = Carried(variable, NOTHING, [False], [None], UNBOUND)
                 self.carry.carried.append(carried)
             carried.take(joined.layout, injected(joined.left, carried.start))
 
