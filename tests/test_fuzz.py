@@ -96,6 +96,10 @@ KINDS_OF_STATE = {
     "searches of lists": (r"else:\n +\w+ \+= [12]$", r"w\d+ = zip\(", r"w\d+ = enumerate\(", r"with noted_in\(",
     r"first_over\(x", r"ways\(4"),
     "generators over lists": (r"running\(x\d+\)", r"pairs_of\(x\d+\)", r"itertools\.accumulate", r"itertools\.takewhile", r"zip\(running"),
+    "patterns": (r"= Disc\(.*\) if .* else Side\(", r"described\(s\d+\)", r"case \(Disc\(r\d+\), 1\)", r"scored\(\{", r"case \{'n': k\d+"),
+    "parts of matrices": (r"g\d+\[.* % 2, 1:\] = ", r"g\d+\[:, \w+ % 3\] \+=", r"g\d+\[g\d+ > ", r"for h\d+, \*e\d+ in r\d+"),
+    "jumps through finally": (r"drained\(x\d+", r"far_apart\(", r"bumps\(x\d+\)", r"in enumerate\(zip\(", r"sorted\(zip\(",
+    r"if 0 < \(n\d+ := "),
     "exceptions of lists and dicts": (r"except IndexError", r"except KeyError", r"except StopIteration", r"suppress\(LookupError\)",
     r"\.remove\("),
 }  # fmt: skip
@@ -183,7 +187,7 @@ def test_a_broken_operator_is_found_and_shrunk(monkeypatch):
 # The number of the first program from 20,000 on, among those that hold what it is about, to show each breakage.
 SHOWN_BY = {
     "variable-not-carried": 20000,
-    "branch-writes-stay": 20036,
+    "branch-writes-stay": 20038,
     "prints-dropped": 20008,
     # Of the join of layouts.
     "none-is-a-value": 20000,

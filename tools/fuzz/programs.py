@@ -29,6 +29,7 @@ from autograph.tools.fuzz.expressions import (
     Scope,
 )
 from autograph.tools.fuzz.function_state import PREAMBLE_OF_FUNCTIONS
+from autograph.tools.fuzz.pattern_state import PREAMBLE_OF_PATTERNS
 from autograph.tools.fuzz.traced_keys import PREAMBLE_OF_KEYS
 from autograph.tools.fuzz.value_state import PREAMBLE_OF_VALUES
 
@@ -40,12 +41,12 @@ FEATURES = (
     "widening", "comprehensions", "operators", "global", "defaults", "property", "aliases", "keywords",
     "list state", "dict state",
 )  # fmt: skip
-_OF_CONTAINERS = (*CONTAINER_FEATURES, "traced keys", "long loops", "values", "classes", "functions")
+_OF_CONTAINERS = (*CONTAINER_FEATURES, "traced keys", "long loops", "values", "classes", "functions", "patterns")
 # Further ones, and in how many. Each is drawn by a seed of its own, so that the programs without it are what they were.
 _DRAWN_APART = (
     {"generators": 0.17, "recursion": 0.1, "handlers": 0.17, "masks": 0.17}
     | dict.fromkeys(CONTAINER_FEATURES, 0.08)
-    | {"traced keys": 0.15, "long loops": 0.06, "values": 0.15, "classes": 0.12, "functions": 0.12}
+    | {"traced keys": 0.15, "long loops": 0.06, "values": 0.15, "classes": 0.12, "functions": 0.12, "patterns": 0.12}
 )
 
 _PREAMBLES = {
@@ -53,6 +54,7 @@ _PREAMBLES = {
     "values": PREAMBLE_OF_VALUES,
     "classes": PREAMBLE_OF_CLASSES,
     "functions": PREAMBLE_OF_FUNCTIONS,
+    "patterns": PREAMBLE_OF_PATTERNS,
 }
 
 
@@ -161,6 +163,7 @@ class _ProgramWriter(Blocks):
                 "values",
                 "classes",
                 "functions",
+                "patterns",
             } | {"smooth"}
             self.raises = False
         self.budget = self.random.choice((6, 10, 14, 20))
