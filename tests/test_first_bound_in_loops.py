@@ -150,3 +150,33 @@ def test_a_read_before_any_value_is_pythons_error():
     assert int(ag.function(f)(jnp.int32(0))) == 0
     with pytest.raises(UnboundLocalError, match="later"):
         ag.function(f)(jnp.int32(3))
+
+
+class _Disc:
+    def __init__(self, radius):
+        self.radius = radius
+
+
+class _Side:
+    def __init__(self, length):
+        self.length = length
+
+
+def test_an_inner_loop_remembers_variables_that_it_binds_first():
+    def f(w):
+        shape, total = _Disc(1), 0
+        for _ in range(sum(w) % 5):
+            for v in w:
+                match (shape, v):
+                    case [_Disc(radius=r), 1]:
+                        total += r
+                    case [_Side(length=n), k] if n > k:
+                        total -= 1
+                    case [_, k]:
+                        total += k
+                if v > 3:
+                    break
+        return total
+
+    w = [0, 4, 3]
+    assert int(ag.function(f)(jnp.array(w))) == f(w)

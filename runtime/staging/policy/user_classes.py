@@ -138,7 +138,7 @@ def classes_around(function: types.FunctionType) -> list[type]:
         kind = pending.pop()
         if id(kind) not in found:
             found[id(kind)] = kind
-            more = type.__subclasses__(kind)
+            more: list[type] = type.__subclasses__(kind)
             pending += [each for each in more if each.__module__ not in modules or not _is_of_another(each, spaces)]
     return list(found.values())
 
