@@ -463,3 +463,44 @@ def test_none_in_tuples_raises_where_it_decides():
         f(3, 3)
     with pytest.raises(TypeError, match="None was used"):
         g(jnp.array(3), jnp.array(3))
+
+
+def pairs_in_a_bubble_sort(xs):
+    pairs = [(v, -k) for k, v in enumerate(xs)]
+    for i in range(len(pairs)):
+        for j in range(len(pairs) - 1 - i):
+            if pairs[j] > pairs[j + 1]:
+                pairs[j], pairs[j + 1] = pairs[j + 1], pairs[j]
+    return pairs
+
+
+def pairs_in_a_heap_by_hand(xs):
+    heap = []
+
+    def push(item):
+        heap.append(item)
+        i = len(heap) - 1
+        while i > 0 and heap[i] < heap[(i - 1) // 2]:
+            heap[i], heap[(i - 1) // 2] = heap[(i - 1) // 2], heap[i]
+            i = (i - 1) // 2
+
+    for k, v in enumerate(xs):
+        if v > 0:
+            push((v, k))
+    return heap[0], len(heap)
+
+
+def the_best_pair_so_far(xs):
+    best = (0, -1)
+    for k, v in enumerate(xs):
+        pair = (v, k)
+        if pair >= best:
+            best = pair
+    return best
+
+
+@pytest.mark.parametrize("f", [pairs_in_a_bubble_sort, pairs_in_a_heap_by_hand, the_best_pair_so_far])
+@pytest.mark.parametrize("xs", [[5, 1, 5, 2], [1, 1, 1, 1], [0, 3, 2, 2]])
+def test_items_of_a_list_of_tuples_are_compared(f, xs):
+    assert list(differences(f(xs), ag.function(f)(jnp.array(xs)))) == []
+    assert list(differences(f(xs), jax.jit(ag.convert(f))(jnp.array(xs)))) == []

@@ -95,7 +95,8 @@ class LowerOperators(EvaluatedParts):
         ~bool(a)      →   ~ag__.operate('+', bool(a))
 
     Attributes: shared (names that may be bound to such a list), inverted (such inversions), displays (names that are bound
-    to tuples and lists that are written out), nones (names that are bound to None).
+    to tuples and lists that are written out), has_items (whether such are items of lists, which names may be bound to), nones
+    (names that are bound to None).
     """
 
     applies_to: frozenset[type] | None = _OPERATIONS
@@ -106,6 +107,7 @@ class LowerOperators(EvaluatedParts):
         self.shared: set[str] = set()
         self.displays: set[str] = set()
         self.nones: set[str] = set()
+        self.has_items = False
         self.truths: set[str] = set()
         self.handled: set[gast.AST] = set()
         self.inverted: set[gast.AST] = set()
@@ -119,6 +121,7 @@ class LowerOperators(EvaluatedParts):
         self.displays = {
             target.id for target, value in bindings if isinstance(target, gast.Name) and _is_display(value)
         }
+        self.has_items = any(self._has_display_as_item(part) for part in parts)
         self.nones = {target.id for target, value in bindings if isinstance(target, gast.Name) and _is_none(value)}
         self.truths = self._bound_to_truths(bindings)
         self.handled = set(filter(may_raise_for_numbers, handled_parts(self.context, parts, _RAISED)))
@@ -213,7 +216,8 @@ class LowerOperators(EvaluatedParts):
     def _may_be_of_containers(self, node: gast.AST) -> bool:
         """Whether this may compare tuples or lists, of whose items Python asks the truth.
 
-        One side is written out, or a name for what is, or it asks for equality and no side is seen to be a number.
+        One side is written out, or a name for what is, or no side is seen to be a number and it asks for equality, or both may
+        be items of a list of tuples.
         """
         if not _compares(node):
             return False
@@ -222,7 +226,24 @@ class LowerOperators(EvaluatedParts):
             if isinstance(sides[1], gast.Name) and sides[1].id in self.nones and not _is_display(sides[0]):
                 return True  # an array on the left would ask what may be None for its value
             return not any(_is_number(side, self.context.is_plain_call) for side in sides)
+        if self.has_items and all(map(self._may_be_item, sides)):
+            return True
         return any(_is_display(side) or (isinstance(side, gast.Name) and side.id in self.displays) for side in sides)
+
+    def _may_be_item(self, node: gast.AST) -> bool:
+        if self.context.is_operator_call(node):
+            return bool(node.func.attr == "get_item")
+        return isinstance(node, gast.Name | gast.Subscript | gast.Attribute)
+
+    def _has_display_as_item(self, node: gast.AST) -> bool:
+        """Whether a tuple or list that is written out is an item here, or is given to a function that may make it one."""
+        if isinstance(node, gast.List):
+            return any(map(_is_display, node.elts))
+        if isinstance(node, gast.Lambda):
+            return _is_display(node.body)
+        return (
+            isinstance(node, gast.Call) and not self.context.is_operator_call(node) and any(map(_is_display, node.args))
+        )
 
     def _counts_truths(self, node: gast.AST) -> bool:
         """Whether this may be arithmetic with nothing but truth values."""
