@@ -52,7 +52,7 @@ class _Known:
       held: its contents, as they were when last looked at; None if they may change unreported.
       check: what a write to it checks first.
       is_used: whether its conditions have decided what a write or a comparison does.
-      is_result: whether a statement made it for the variable of what is returned, which nothing reads before that.
+      result_of: the variable of what is returned, which nothing reads before that, if a statement made it for that.
     """
 
     part: Any
@@ -63,7 +63,7 @@ class _Known:
     held: Any = None
     check: Callable[[], None] | None = None
     is_used: bool = False
-    is_result: bool = False
+    result_of: Variable | None = None
 
     @property
     def marks(self) -> Marks:
@@ -217,15 +217,15 @@ class Identities:
         when: Mapping[Hashable, Condition],
         where: str,
         check: Callable[[], None] | None = None,
-        is_result: bool = False,
+        result_of: Variable | None = None,
     ) -> None:
         """Note what a new container may be, under which conditions, and the statement that made it so.
 
         Args:
           check: is called before each write to it.
-          is_result: whether only the variable of what is returned holds it.
+          result_of: the variable of what is returned, if only that holds it.
         """
-        self._known[id(part)] = _Known(part, dict(when), where, held=_held_by(part), check=check, is_result=is_result)
+        self._known[id(part)] = _Known(part, dict(when), where, held=_held_by(part), check=check, result_of=result_of)
 
     @contextmanager
     def unset(self, variables: Sequence[Variable]) -> Iterator[None]:
@@ -234,11 +234,10 @@ class Identities:
         What the other paths returned is none of what the block writes to.
         """
         values = [variable.get() for variable in variables]
-        parts = [part for value in values for part in parts_of(value).values()]
-        hidden = [known for part in parts if (known := self._known.get(id(part))) is not None and known.is_result]
-        for known in hidden:
-            del self._known[id(known.part)]
-        for variable in variables:
+        hidden: list[_Known] = []
+        for variable, value in zip(variables, values, strict=True):
+            results = [id(part) for part in parts_of(value).values() if self.are_results([id(part)], variable)]
+            hidden += map(self._known.pop, results)
             variable.set(UNBOUND)
         try:
             yield
@@ -247,9 +246,10 @@ class Identities:
             for variable, value in zip(variables, values, strict=True):
                 variable.set(value)
 
-    def hold_results(self, keys: Iterable[int]) -> bool:
-        """Whether only the variable of what is returned holds the containers of these identities."""
-        return all((known := self._known.get(key)) is not None and known.is_result for key in keys)
+    def are_results(self, keys: Iterable[int], variable: Variable) -> bool:
+        """Whether the containers of these identities were made for this variable of what is returned, and only it holds them."""
+        made_for = [None if known is None else known.result_of for known in map(self._known.get, keys)]
+        return all(each is not None and each.key == variable.key for each in made_for)
 
     def stand_in(self, part: Any, entry: Any, is_replaced: bool) -> None:
         """Note what a container in a loop's body may be, in the place of ``entry``, which ``is_replaced`` by iterations or not."""

@@ -122,3 +122,25 @@ def one_chosen_before(n):
             two[1] += 1
         chosen[0] += c
     return one, chosen
+
+
+@program
+def returned_by_a_helper_to_a_loop(n):
+    seen = [0, 0]
+
+    def pick(k):
+        while True:
+            k += 1
+            if k > 3:
+                if k % 2:
+                    return seen
+                seen[1] += 1
+
+    for c in CODES:
+        found = pick(n + c)
+        if c == 3:
+            if n > 1:
+                return found, seen
+            seen[1] += 1
+        found[0] += c
+    return seen, seen

@@ -319,7 +319,7 @@ class Conditionals(InTrace):
                 pass
         result = Slot(RESULT, None)
         places: list[Any] = [result, *variables]
-        results = {1 + k for k, variable in enumerate(variables) if variable in returned}
+        results = {1 + k: variable for k, variable in enumerate(variables) if variable in returned}
         parts, written = self._joined_parts(ends, len(places), results, entry, snapshot, where, predicate)
         joined = Join(self.backend, where, predicate, parts.is_outer, self.checks)
         if all(end.raises for end in ends):
@@ -362,7 +362,7 @@ class Conditionals(InTrace):
         self,
         ends: Sequence[BranchEnd],
         count: int,
-        results: Collection[int],
+        results: Mapping[int, Variable],
         entry: dict[int, Any],
         snapshot: Snapshot | EmptySnapshot,
         where: str,
@@ -383,7 +383,7 @@ class Conditionals(InTrace):
                     sides = [sides[ends[0].raises]] * 2
                 if key in surely:  # what was returned before this statement stays that
                     bound = sides[ends[1].side(key).is_bound]
-                    if bound is not None and self.identities.hold_results(bound.ids.values()):
+                    if bound is not None and self.identities.are_results(bound.ids.values(), results[key]):
                         sides = [bound] * 2
             elif not any(id(getattr(written[key], "owner", None)) in end.born for end in ends):
                 value = written[key].get()

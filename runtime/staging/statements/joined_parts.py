@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import collections
 import copy
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from autograph.runtime.containers.parts import WHOLE, Path, parts_of, placed
@@ -17,6 +18,7 @@ from autograph.runtime.heap.holders import reached
 from autograph.runtime.heap.identities import Condition, Identities, Marks, all_of, any_of, evaluated
 from autograph.runtime.heap.journal import MUTABLE_CONTAINERS, ContentsPlace, Journal
 from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.statement_variables import Variable
 
 
 class EndParts:
@@ -60,7 +62,7 @@ class JoinedParts:
 
     Args:
       ends: of each result, on both paths.
-      returned: the numbers of those that hold what is returned; they are read only where they are set.
+      returned: by number, the variables of those that hold what is returned; they are read only where they are set.
       surely: of these, those that one path alone sets.
     """
 
@@ -71,7 +73,7 @@ class JoinedParts:
         where: str,
         predicate: Any,
         ends: Iterable[Ends],
-        returned: Collection[int] = (),
+        returned: Mapping[int, Variable] = MappingProxyType({}),
         surely: Collection[int] = (),
     ) -> None:
         self.identities = identities
@@ -155,7 +157,7 @@ class JoinedParts:
             if pair in self._placed and None not in pair:
                 return self._placed[pair], True
             part = self._placed[pair] = made_anew(part, self.journal)
-            self._relate(part, self._sides(sides, path), k in self._returned, k in self._surely)
+            self._relate(part, self._sides(sides, path), self._returned.get(k), k in self._surely)
             return part, True
 
         return placed(value, container_for)
@@ -184,7 +186,7 @@ class JoinedParts:
         marks = end.marks[path]
         return {self._settled_mark(mark, side): True if mark in end.surely[path] else None for mark in marks}
 
-    def _relate(self, part: Any, sides: list[Side], is_result: bool, is_surely_it: bool) -> None:
+    def _relate(self, part: Any, sides: list[Side], result_of: Variable | None, is_surely_it: bool) -> None:
         """Note what a new container may be: on each path, another container and the marks of that.
 
         ``is_surely_it``: on the other path it is never read.
@@ -200,7 +202,7 @@ class JoinedParts:
         if is_surely_it:
             when = {mark: self._held(one or other, mark) for mark in marks}
         # With a mark of its own, one condition says whether what is chosen later is this, whatever this may be.
-        self.identities.relate(part, when | {id(part): True}, self.where, is_result=is_result)
+        self.identities.relate(part, when | {id(part): True}, self.where, result_of=result_of)
         self._set_apart(part, sides)
 
     def _set_apart(self, part: Any, sides: list[Side]) -> None:

@@ -24,7 +24,7 @@ from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.statement_variables import UNBOUND
 from autograph.runtime.staging.statements.body_containers import BodyContainers
 from autograph.runtime.staging.statements.carry import Carry
-from autograph.runtime.staging.statements.joined_parts import made_anew
+from autograph.runtime.staging.statements.joined_parts import EndParts, made_anew
 from autograph.runtime.staging.statements.loop_state import BodyAliasing, BodyEnd, Carried, Key
 
 
@@ -402,12 +402,25 @@ class PartCarry:
             part = self._made[pair] = made_anew(part, self.journal)
             marks = self._marks.get(key, set())
             if any(self._count[mark] > 1 or mark not in self._fresh for mark in marks):
-                where, is_result = self.carry.where, carried.is_result
-                self.identities.relate(part, dict.fromkeys(marks), where, is_result=is_result)
+                surely = self._surely(ends, path) if carried.is_result and ends is not None else ()
+                when = {mark: True if mark in surely else None for mark in marks}
+                result_of = carried.variable if carried.is_result else None
+                self.identities.relate(part, when, self.carry.where, result_of=result_of)
                 self._set_apart(key, part)
             return part, True
 
         return placed(value, container_for)
+
+    def _surely(self, ends: EndParts, path: Path) -> set[Hashable]:
+        """The marks of those from before the loop that what the last iteration leaves here surely is."""
+        aliasing, marks = self.aliasing, ends.surely.get(path, frozenset())
+        found = {mark for mark in marks if mark not in aliasing.keys}
+        for places in (places for mark, places in aliasing.keys.items() if mark in marks):
+            for place in places:
+                if place in aliasing.kept and place in aliasing.entries:
+                    conditions = self.identities.conditions_of(id(aliasing.entries[place]))
+                    found |= {mark for mark, condition in conditions.items() if condition is True}
+        return found
 
     def _set_apart(self, key: Key, part: Any) -> None:
         """Note which of the other containers after the loop this one is not."""
