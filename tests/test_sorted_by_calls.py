@@ -68,7 +68,7 @@ def equal_ones_keep_their_order(x):
     jobs = jobs_of(x)
     up = [j.number for j in sorted(jobs, key=ByPriority)]
     down = [j.number for j in sorted(jobs, key=ByPriority, reverse=True)]
-    either = [j.number for j in sorted(jobs, key=ByPriority, reverse=x[0] > 1)]
+    either = [j.number for j in sorted(jobs, key=ByPriority, reverse=bool(x[0] > 1))]
     return weighted(up), weighted(down), weighted(either)
 
 
