@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -111,9 +111,7 @@ class _Function:
             places[each.arg] = frozenset([place, each.arg])
         parts = walk(node)
         calls = tuple(part for part in parts if isinstance(part, ast.Call))
-        changed = [part.value for part in parts if isinstance(part, ast.Attribute) and part.attr in GROWING_METHODS]
-        changed += [call.args[0] for call in calls if call.args and _name(call.func) in GROWING_FUNCTIONS]
-        grown = frozenset(part.id for part in changed if isinstance(part, ast.Name))
+        grown = frozenset(part.id for part in _lengthened(parts) if isinstance(part, ast.Name))
         return cls(node.name, places, grown, calls)
 
 
@@ -121,16 +119,21 @@ def _name(node: Any) -> str | None:
     return getattr(node, "id", getattr(node, "attr", None))
 
 
-def _grown_attributes(nodes: Iterable[ast.AST]) -> Mapping[str, frozenset[int]]:
-    """The attributes that are or hold lists whose length the file changes, with how far below them those are."""
-    changed: list[ast.AST] = []
-    for part in nodes:
+def _lengthened(parts: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The expressions for what growing methods are called of, or growing functions are given."""
+    for part in parts:
         if isinstance(part, ast.Attribute) and part.attr in GROWING_METHODS:
-            changed.append(part.value)
-        elif isinstance(part, ast.AugAssign) and isinstance(part.op, ast.Add):
-            changed.append(part.target)
+            yield part.value
         elif isinstance(part, ast.Call) and part.args and _name(part.func) in GROWING_FUNCTIONS:
-            changed.append(part.args[0])
+            yield part.args[0]
+
+
+def _grown_attributes(nodes: Sequence[ast.AST]) -> Mapping[str, frozenset[int]]:
+    """The attributes that are or hold lists whose length the file changes, with how far below them those are."""
+    changed = [*_lengthened(nodes)]
+    for part in nodes:
+        if isinstance(part, ast.AugAssign) and isinstance(part.op, ast.Add):
+            changed.append(part.target)
         elif isinstance(part, ast.Delete):
             changed += [target.value for target in part.targets if isinstance(target, ast.Subscript)]
     found: dict[str, frozenset[int]] = {}

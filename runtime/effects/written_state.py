@@ -18,7 +18,7 @@ from autograph.runtime.code.code_names import codes_in, names_of
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.places import is_mutating_method
-from autograph.runtime.layouts.optional import possible_values
+from autograph.runtime.layouts.optional import possible_functions
 from autograph.runtime.layouts.statement_variables import CellVariable, has_contents
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import births, is_recording
@@ -60,8 +60,7 @@ def _written(function: Any, seen: frozenset[types.CodeType]) -> Iterator[str]:
     stored = names_of(code).free_stored
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         value = CellVariable(name, cell).get()
-        functions = [each for each in possible_values(value) if isinstance(each, types.FunctionType)]
-        if functions:
+        if functions := possible_functions(value):
             for each in functions:
                 yield from _written(each, seen | {code})
         elif _is_of_trace(value) and (name in stored or _writes_to(code, name, value)):

@@ -17,7 +17,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Place, Watch
 from autograph.runtime.heap.object_graph import Reached, traced_part
 from autograph.runtime.heap.reach import same
-from autograph.runtime.layouts.optional import possible_values
+from autograph.runtime.layouts.optional import possible_functions
 from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -100,9 +100,7 @@ def _globals(called: Any) -> list[tuple[str, Any]]:
             for name in code.co_names:
                 if name in space and (id(space), name) not in found:
                     found[id(space), name] = name, space[name]
-                    functions += [
-                        value for value in possible_values(space[name]) if isinstance(value, types.FunctionType)
-                    ]
+                    functions += possible_functions(space[name])
     return list(found.values())
 
 

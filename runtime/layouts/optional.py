@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -233,6 +234,11 @@ def possible_values(value: Any) -> tuple[Any, ...]:
     if isinstance(value, Perhaps):
         return possible_values(value.held)
     return candidates_of(value) if type(value) is OneOf else (value,)
+
+
+def possible_functions(value: Any) -> list[types.FunctionType]:
+    """Return those of `possible_values` that are functions."""
+    return [each for each in possible_values(value) if isinstance(each, types.FunctionType)]
 
 
 def used(value: Any) -> Any:

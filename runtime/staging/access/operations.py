@@ -26,8 +26,8 @@ from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.objects import compared_fields
-from autograph.runtime.layouts.one_of import OneOf, candidates_of, each, holds_objects
-from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved
+from autograph.runtime.layouts.one_of import OneOf, each, holds_objects
+from autograph.runtime.layouts.optional import Optional, held_in, is_known, possible_values, present_in, resolved
 from autograph.runtime.layouts.perhaps import has_perhaps, is_sentinel
 from autograph.runtime.layouts.perhaps import read as read_of
 from autograph.runtime.layouts.statement_variables import holds_traced, tested
@@ -453,4 +453,4 @@ def _are_told_apart(value: Any) -> bool:
 
 
 def _may_be_none(value: Any) -> bool:
-    return value is None or isinstance(value, Optional) or (type(value) is OneOf and None in candidates_of(value))
+    return isinstance(value, Optional) or any(candidate is None for candidate in possible_values(value))

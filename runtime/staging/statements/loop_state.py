@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import itertools
-import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -27,7 +26,7 @@ from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe,
 from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, sizes_that_change, too_many
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf
-from autograph.runtime.layouts.optional import Optional, possible_values
+from autograph.runtime.layouts.optional import Optional, possible_functions
 from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.layouts.sides import injected
 from autograph.runtime.layouts.statement_variables import (
@@ -433,8 +432,8 @@ def _leaves_reached(functions: Sequence[Callable[..., Any]]) -> Iterator[Any]:
             for leaf in leaves:
                 parts = [leaf, *vars(leaf).values()] if hasattr(leaf, "__dict__") and not callable(leaf) else [leaf]
                 yield from parts
-                values = itertools.chain.from_iterable(map(possible_values, parts))
-                inner = [value for value in values if isinstance(value, types.FunctionType) and id(value) not in seen]
+                possible = itertools.chain.from_iterable(map(possible_functions, parts))
+                inner = [function for function in possible if id(function) not in seen]
                 pending += inner
                 seen.update(map(id, inner))
 
