@@ -193,6 +193,45 @@ def inserted_by_loops_that_end(xs):
     return depth, root.left is None, root.right is None
 
 
+def written_by_the_inner_of_two_loops(xs):
+    first = Node(xs[0], Node(xs[1], Node(xs[2])))
+    far = first.next.next
+    for v in xs:
+        for w in xs:
+            if far.value > v:
+                first.next.value = far.value + w
+            far = first.next
+            far.value = far.value + 1.0
+    return weighed(first), far is first.next
+
+
+def chosen_by_the_inner_of_two_loops(xs):
+    first = Node(xs[0], Node(xs[1], Node(xs[2])))
+    far = first.next.next
+    for v in xs:
+        for w in xs:
+            if far.value > v:
+                first.next.value = far.value + w
+            if w > v:
+                far = first.next
+            far.value = far.value + 1.0
+    return weighed(first), far is first.next
+
+
+def replaced_after_the_inner_of_two_loops(xs):
+    first = Node(xs[0], Node(xs[1], Node(xs[2])))
+    far = first.next.next
+    total = 0.0
+    for v in xs:
+        for w in xs:
+            if w > v:
+                far = first.next
+            far.value = far.value + 1.0
+        total += weighed(far)
+        far = Node(v)
+    return total, weighed(first)
+
+
 PROGRAMS = [
     *(
         a_write_to_one_that_leads_to_the_other,
@@ -201,7 +240,8 @@ PROGRAMS = [
         made_under_a_condition,
     ),
     *(made_on_both_paths, the_greatest_of_a_list, lists_of_nodes, fields_in_a_loop, slots_in_a_loop, a_ring),
-    inserted_by_loops_that_end,
+    *(inserted_by_loops_that_end, written_by_the_inner_of_two_loops, chosen_by_the_inner_of_two_loops),
+    replaced_after_the_inner_of_two_loops,
 ]
 VALUES = [[1.5, -2.0, 3.0], [-1.0, -2.0, -3.0], [3.0, 2.0, 1.0], [2.5, 2.5, 0.5], [-4.0, 6.0, -1.0]]
 
@@ -390,3 +430,12 @@ def test_an_insertion_into_a_search_tree_is_traced_a_few_times(monkeypatch):
         counts.append(len(rounds))
         rounds.clear()
     assert counts[1] - counts[0] <= 2 * 5
+
+
+@pytest.mark.parametrize("program", [written_by_the_inner_of_two_loops, chosen_by_the_inner_of_two_loops])
+def test_loops_around_one_with_references_have_them_at_once(program, monkeypatch):
+    rounds = []
+    begun = Settling.begin_round
+    monkeypatch.setattr(Settling, "begin_round", lambda self: [rounds.append(self), begun(self)][1])
+    jax.make_jaxpr(ag.convert(program))(jnp.ones(3))
+    assert len(rounds) <= 24

@@ -47,6 +47,7 @@ from autograph.runtime.staging.statements.loop_state import (
     NodesMade,
     VariableEnd,
 )
+from autograph.runtime.staging.statements.object_choices import ObjectChoices
 from autograph.runtime.staging.statements.part_carry import PartCarry
 from autograph.runtime.staging.statements.statement_records import record_loop
 from autograph.runtime.tracing.locations import user_line
@@ -149,39 +150,28 @@ class LoopTrace:
             self.carry.snapshot.restore()
 
     def _settle_somehow(self) -> None:
-        """Settle with objects chosen attribute by attribute; by which they are, where a write to one must be seen in others."""
-        refusal: StagingError | None = None
+        self.settling.locate()
+        refusal = self.refused()
+        if self.carry.opens:
+            ObjectChoices(self).settle(refusal)
+        elif refusal is not None:
+            raise refusal
+
+    def refused(self) -> StagingError | None:
+        """Settle; the error if that is refused."""
         try:
             self._settle()
         except DifferentKinds as error:
-            refusal = self.settling.of_one_length or error
+            return self.settling.of_one_length or error
         except StagingError as error:
-            refusal = error
-        if (
-            self.carry.growing
-            or not self.carry.opens
-            or not (self.parts.unknown if refusal is None else self._may_refer(refusal))
-        ):
-            if refusal is not None:
-                raise refusal
-            return
-        self.carry.refers = set(self.carry.opens)
-        try:
-            self._settle_again()
-        except StagingError:
-            if refusal is not None:
-                raise refusal from None
-            self.carry.refers = set()
-            self._settle_again()
+            return error
+        return None
 
-    def _may_refer(self, refusal: StagingError) -> bool:
-        return isinstance(refusal, CarryChanges) or refusal is self.settling.conflict
-
-    def _settle_again(self) -> None:
+    def begin_again(self) -> None:
+        """Forget what came of the attempt to settle it."""
         self.carry.region = None
         LoopTrace.parts.drop(self)
         self.carry.snapshot.restore()
-        self._settle()
 
     def _settle(self) -> None:
         self.journal.check_unreported()

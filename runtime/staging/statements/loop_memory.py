@@ -7,14 +7,14 @@ find again that None becomes a value, say.
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterable
 from typing import Any
 
 from autograph.runtime.layouts.kinds import Maybe, Static, leaves_of
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
-Position = tuple[
-    tuple[Any, int], ...
-]  # for each loop from the outermost on: its code, and the how-manieth of that in its iteration
+# For each loop from the outermost on: its code, the how-manieth of that in its iteration, and whether its variables are references.
+Position = tuple[tuple[Any, int, bool], ...]
 
 
 class CarryMemory:
@@ -23,6 +23,7 @@ class CarryMemory:
     def __init__(self) -> None:
         self._known: dict[tuple[Position, str], tuple[Maybe, Maybe]] = {}
         self._opened: set[tuple[Position, str]] = set()
+        self._references: dict[Position, frozenset[str]] = {}
 
     def note(self, position: Position, name: str, before: Maybe, after: Maybe) -> None:
         """Note that a variable which was ``before`` when a loop began is carried as ``after``."""
@@ -42,6 +43,24 @@ class CarryMemory:
         """Whether that was noted."""
         return (position, name) in self._opened
 
+    def refer(self, position: Position, names: Iterable[str]) -> None:
+        """Note that these variables of a loop say which object from before the loop they hold: none if that does not help."""
+        self._references[position] = frozenset(names)
+
+    def references(self, position: Position) -> frozenset[str] | None:
+        """Those that were noted last; None if it was not asked."""
+        return self._references.get(position)
+
+    def forget(self, position: Position) -> None:
+        """Forget what is known of the loops in one."""
+
+        def is_inner(other: Position) -> bool:
+            return len(other) > len(position) and all(a[:2] == b[:2] for a, b in zip(position, other, strict=False))
+
+        self._known = {key: known for key, known in self._known.items() if not is_inner(key[0])}
+        self._opened = {key for key in self._opened if not is_inner(key[0])}
+        self._references = {key: names for key, names in self._references.items() if not is_inner(key)}
+
 
 class Positions:
     """Numbers the loops in one iteration of a loop that is at ``around``."""
@@ -53,4 +72,4 @@ class Positions:
     def next(self, code: Any) -> Position:
         """The position of the next loop with this code."""
         self._count[code] += 1
-        return (*self._around, (code, self._count[code]))
+        return (*self._around, (code, self._count[code], False))

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend, Output
-from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.growing_values import Growth, many_texts_in, parts_that_grow
 from autograph.runtime.effects.staged_raises import is_absence_of
@@ -46,13 +45,13 @@ from autograph.runtime.staging.statements.loop_state import (
     CarriedFurtherOut,
     CarryChanges,
     VariableEnd,
-    lasting,
     refuse_nesting,
     take_seen,
     typed_unbound,
     variable_layout,
 )
 from autograph.runtime.staging.statements.node_steps import with_further_steps
+from autograph.runtime.staging.statements.outer_loops import OuterLoops
 
 _MAX_ROUNDS = 12
 _MOST_ROUNDS = 100
@@ -79,6 +78,7 @@ class Settling:
       of_one_length: what is to be said of a text or tuple that is carried as one of any length, if it cannot be.
       installed: the leaves that an iteration which is being traced began with, by their variable.
       rounds: how often the body has been traced since it was last found to grow.
+      is_by_reference: whether it begins with variables that say which object they hold, as in the trace before.
       learnt: by the code of a loop's body, what it was seen to write of what was there before this loop.
     """
 
@@ -112,12 +112,18 @@ class Settling:
         self.installed: dict[int, list[Any]] = {}
         self.learnt: dict[Any, dict[Any, tuple[Place, Any]]] = {}
         self._outermost: Settling | None = None  # of the loops around this one
+        self.is_by_reference = False
+        self._place: Position = ()
         self._position: Position = ()
         self.rounds = 0
 
     @lazy
     def nodes(self) -> LoopNodes:
         return LoopNodes(self)
+
+    @lazy
+    def outwards(self) -> OuterLoops:
+        return OuterLoops(self)
 
     @lazy
     def lists(self) -> ListCarry:
@@ -148,13 +154,23 @@ class Settling:
         """Numbers the loops that an iteration has."""
         return Positions(self._position)
 
+    def locate(self) -> None:
+        """See which of the loops around it this one is in, and where."""
+        if self.journal.loops:
+            self._place = self.journal.loops[-1].positions.next(self.code)
+            self._outermost = self.journal.loops[0]
+            self.is_by_reference = bool(self.memory.references(self._place))
+
     def begin(self) -> None:
         """Carry the variables as they are before the loop, or as is known from traces of the loops around it."""
-        if self.journal.loops:
-            self._position = self.journal.loops[-1].positions.next(self.code)
-            self._outermost = self.journal.loops[0]
-            opened = (each for each in self.carry.variables if self.memory.opens(self._position, each.name))
+        if self._place:
+            opened = (each for each in self.carry.variables if self.memory.opens(self._place, each.name))
             self.carry.opens |= set(map(id, opened))
+            if self.is_by_reference:
+                for variable in self.carry.variables:
+                    self._refer_as_before(variable)
+            *around, (code, number, _) = self._place
+            self._position = (*around, (code, number, bool(self.carry.refers)))
         self.carry.begin()
         self.take_learnt()
         self._recall()
@@ -246,7 +262,7 @@ class Settling:
           CarriedFurtherOut: loops around this one have to carry some of them, too.
         """
         self.lists.refuse_plain(end)
-        self._leave_to_outer_loops(end)
+        self.outwards.leave(end)
         for place in end.discovered:
             growing = end.growing.get(place.key)
             ended = end.lists.get(place.key)
@@ -261,79 +277,19 @@ class Settling:
                 self._carry_place(place, end.types.get(place.key))
         return True
 
-    def _widen_further_out(self, carried: Carried, joined: Joined) -> None:
-        """Have a variable carried by a wider layout by the outermost loop whose iterations begin with what this one begins with.
-
-        Raises:
-          CarriedFurtherOut: there is such a loop.
-        """
-        layout = joined.layout
-        assert isinstance(layout, Maybe)
-        key, start = carried.variable.key, carried.start
-        target = None
-        for loop in reversed(self.journal.loops):
-            outer = next((each for each in loop.carry.carried if each.is_input and each.variable.key == key), None)
-            if outer is None or outer.layout != carried.layout:
-                break
-            known = [old is None for old in carried.types] == [old is None for old in outer.types]
-            installed = loop.installed.get(id(outer.variable), ())
-            if (
-                not known
-                or len(installed) != len(start)
-                or any(a is not b for a, b in zip(installed, start, strict=True))
-            ):
-                break
-            target, start, found = outer, outer.start, loop
-        if target is not None and not self.from_python:
-            self._take_deeper(target, layout)
-            if id(carried.variable) in self.carry.opens:
-                found.open(target.variable)
-            target.take(layout, injected(joined.left, target.start))
-            raise CarriedFurtherOut(found)
-
     def _carry_place(self, place: Place, seen: tuple[Layout, list[Any]] | None) -> None:
         """Carry a place. ``seen``: what an iteration was seen to leave in it (see `BodyEnd.types`)."""
         self.carry.snapshot.add(place)
         self.carry.variables.append(place)
         self.carry.found.add(id(place))
+        if self.is_by_reference:
+            self._refer_as_before(place)
         if place.get() is UNBOUND:
             return
         carried = self.carry.start(place)
         if seen is not None:
             take_seen(self.backend, carried, *seen)
         self.carry.carried.append(carried)
-
-    def _leave_to_outer_loops(self, end: BodyEnd) -> None:
-        """Have the places that loops around this one have to carry carried from the outermost on, and all traced again.
-
-        So the body is traced twice, however deep it is.
-        """
-        targets = {place.key: self.journal.outermost_around(place) for place in end.discovered}
-        around = [loop for loop in self.journal.loops if any(loop is target for target in targets.values())]
-        if not around or any(loop.from_python for loop in self.journal.loops):
-            return
-        loops = self.journal.loops[self.journal.loops.index(around[0]) :]
-        # What is not the place that was found under its name before is made by the body, unseen.
-        made_anew = {(type(place), place.name) for place, _ in around[0].learnt.get(self.code, {}).values()}
-        found = False
-        for place in end.discovered:
-            key = place.key
-            ended = end.lists.get(key)
-            if targets[key] is not around[0] or not (ended is None or isinstance(ended.kind, Kind)):
-                continue
-            if self.from_python and (ended is None or ended.length == len(place.get())):
-                continue  # Python may yet run this loop, and know what it leaves
-            if (ended is None and key in end.growing) or (type(place), place.name) in made_anew:
-                continue
-            inner = [self.lists]
-            around[0].learn(self.code, place, ended or lasting(end.types.get(key)))
-            for loop in reversed(loops):
-                known = lasting(end.types.get(key)) if ended is None else loop.lists.around(ended, inner)
-                around[0].learn(loop.code, place, known)
-                inner.append(loop.lists)
-            found = True
-        if found:
-            raise CarriedFurtherOut(around[0])
 
     def learn(self, code: Any, place: Place, end: Any) -> None:
         """Note that a loop with this body, in this one or itself, writes a place, and what an iteration leaves in it."""
@@ -388,7 +344,26 @@ class Settling:
     def open(self, variable: Variable) -> None:
         """Take the objects in a variable apart from now on."""
         self.carry.opens.add(id(variable))
-        self.memory.open(self._position, variable.name)
+        self.memory.open(self._place, variable.name)
+
+    def refer(self, variable: Variable) -> None:
+        """Have a variable say from now on which object from before the loop it holds, as a loop in this one does."""
+        if self.memory.references(self._place) != frozenset():
+            self.carry.refers.add(id(variable))
+
+    def note_references(self, refers: Collection[int]) -> None:
+        """Note that these variables do so, for the next trace of this loop: none, if that does not help."""
+        self.memory.refer(self._place, (each.name for each in self.carry.variables if id(each) in refers))
+        self.is_by_reference = self.is_by_reference and bool(refers)
+
+    def forget_inner_loops(self) -> None:
+        """Forget what the loops in this one have carried."""
+        self.memory.forget(self._place)
+
+    def _refer_as_before(self, variable: Variable) -> None:
+        if variable.name in (self.memory.references(self._place) or ()):
+            self.carry.opens.add(id(variable))
+            self.carry.refers.add(id(variable))
 
     def _born(
         self,
@@ -424,7 +399,7 @@ class Settling:
             carried = Carried(variable, last.layout, [False], [None], UNBOUND, before=before)
             self.carry.carried.append(carried)
             if is_missed:
-                self._bear_further_out(variable, joined)
+                self.outwards.bear(variable, joined)
         carried.take(layout, injected(joined.left, [False]))
         carried.is_input = not is_bound or is_missed
         carried.is_result = is_result
@@ -434,21 +409,6 @@ class Settling:
             carried.start[-1], carried.types[-1] = True, None
         carried.results = injected(joined.right, leaves)
         return carried.is_input
-
-    def _bear_further_out(self, variable: Variable, joined: Joined) -> None:
-        """As `_widen_further_out`, of a variable that is unbound before all these loops."""
-        key, target = variable.key, None
-        for loop in reversed(self.journal.loops):
-            own = next((each for each in loop.carry.variables if each.key == key), None)
-            if own is None or any(each.variable is own for each in loop.carry.carried):
-                break
-            target, found = own, loop
-        if target is not None and not self.from_python:
-            assert isinstance(joined.layout, Maybe)
-            carried = Carried(target, joined.layout, [False], [None], UNBOUND, before=typed_unbound())
-            carried.take(joined.layout, injected(joined.left, [False]))
-            found.carry.carried.append(carried)
-            raise CarriedFurtherOut(found)
 
     def _first_set_in_it(self, variable: Variable) -> StagingError:
         return StagingError(
@@ -554,16 +514,16 @@ class Settling:
         assert isinstance(layout, Maybe)
         leaves = list(zip(leaves_of(before), leaves_of(layout), strict=False))
         if untyped(layout.inner) != carried.layout or any(_is_wider(old, new) for old, new in leaves):
-            self._widen_further_out(carried, joined)
+            self.outwards.widen(carried, joined)
         if self.may_peel and may_be_none(before.inner) and not may_be_none(after.inner):
             self.found_none = True
             if self.from_python:
                 self._mismatches.append(Mismatch(carried.variable.name, before, after, is_structure=True))
-        self._take_deeper(carried, layout)
+        self.take_deeper(carried, layout)
         carried.take(layout, injected(joined.left, carried.start))
         self._remember(carried)
 
-    def _take_deeper(self, carried: Carried, layout: Maybe) -> None:
+    def take_deeper(self, carried: Carried, layout: Maybe) -> None:
         """See that a variable's layout does not become deeper without end.
 
         Raises:
