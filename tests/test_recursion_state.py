@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from autograph.runtime.staging.statements.loop_settling import Settling
 from tests.agreement import agrees_when_compiled
 
 
@@ -355,3 +356,61 @@ def test_functions_that_call_each_other_and_share_variables():
 
     with pytest.raises(ag.StagingError, match="reads variables of the second, and each call has variables of its own"):
         ag.function(each_has_its_own)(jnp.array(4))
+
+
+def visited_depth_first(links):
+    n = len(links)
+    seen, order, count = [False] * n, [0] * n, 0
+
+    @ag.recursion_limit(8)
+    def visit(v):
+        nonlocal count
+        seen[v] = True
+        for w in range(n):
+            if links[v, w] > 0 and not seen[w]:
+                visit(w)
+        order[count] = v
+        count += 1
+
+    for v in range(n):
+        if not seen[v]:
+            visit(v)
+    return order
+
+
+def taken_off_by_loops_after_the_calls(links):
+    n = len(links)
+    found, rest, count = [-1] * n, [0] * n, 0
+
+    @ag.recursion_limit(8)
+    def visit(v):
+        nonlocal count
+        rest[count] = v
+        count += 1
+        w = 0
+        while w < n:
+            if links[v, w] > 0 and found[w] < 0:
+                found[w] = v
+                visit(w)
+            w += 1
+        while count > 0 and rest[count - 1] != v:
+            count -= 1
+            rest[count] = 0
+
+    for v in range(n):
+        if found[v] < 0:
+            found[v] = v
+            visit(v)
+    return found, rest, count
+
+
+@pytest.mark.parametrize("program, most", [(visited_depth_first, 48), (taken_off_by_loops_after_the_calls, 96)])
+def test_loops_in_a_function_begin_with_what_they_wrote_in_its_last_trace(program, most, monkeypatch):
+    rounds = []
+    begun = Settling.begin_round
+    monkeypatch.setattr(Settling, "begin_round", lambda self: [rounds.append(self), begun(self)][1])
+    one, other = np.array([[0, 1, 0], [0, 0, 1], [0, 1, 0]]), np.array([[0, 0, 1], [1, 0, 1], [0, 0, 0]])
+    compiled = ag.function(program)
+    for links in (one, other):
+        assert jax.tree.map(int, compiled(jnp.array(links))) == program(links)
+    assert len(rounds) <= most

@@ -235,6 +235,7 @@ class Journal:
         condition selects; each with what it held, and the error if it is of an object from outside.
       pending: by id, the containers outside the function that what is recorded writes when it runs.
       loops: the `Settling` of each loop whose body is being traced, outermost first.
+      functions: what the loops in each recursive function that is being traced write, outermost first: a `WrittenByLoops`.
       reads: the identities of the lists whose length or elements the innermost loop's iteration has asked for.
       is_stepping: whether the ``__next__`` of a user's iterator runs for a loop in Python.
       cached: the cached properties that blocks of the program have computed.
@@ -252,6 +253,7 @@ class Journal:
         self.pending: dict[int, Any] = {}
         self.reads: set[int] = set()
         self.loops: list[Any] = []
+        self.functions: list[Any] = []
         self.cached: list[CachedRead] = []
         self.selected: list[tuple[Any, Any, Reason]] = []
         self.attempts: list[WritesOfAttempt] = []
@@ -271,8 +273,7 @@ class Journal:
     @property
     def leaves_unknown(self) -> bool:
         """Whether there is such, or what a condition selects."""
-        unknowns = Journal.unknowns.made(self)
-        return bool(self.selected) or (unknowns is not None and bool(unknowns.made))
+        return bool(self.selected) or ((known := Journal.unknowns.made(self)) is not None and bool(known.made))
 
     def end(self) -> None:
         """Keep nothing of the program: its outermost call has ended."""

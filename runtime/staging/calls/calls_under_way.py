@@ -20,6 +20,7 @@ from autograph.runtime.layouts.kinds import Array, Layout, leaves_of
 from autograph.runtime.layouts.list_room import Room
 from autograph.runtime.layouts.statement_variables import flatten, is_mutable_container
 from autograph.runtime.staging.calls.recursive_state import CarriedState
+from autograph.runtime.staging.statements.loop_memory import WrittenByLoops
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -44,6 +45,7 @@ class Known:
       state: what it writes of what was there before.
       shares: whether a result may be, or hold, a container that was there before the call.
       room: that of a result that is a list, of which calls return longer ones than those in them; its capacity. None of another.
+      loops: what the loops in it write.
       elements: a list that can hold the elements of all lists that it has returned; None of another result.
     """
 
@@ -53,6 +55,7 @@ class Known:
         self.elements: Padded | None = None
         self.layout: Layout | None = None
         self.never = False
+        self.loops = WrittenByLoops(state.carries)
         self.state = state
 
     def types(self) -> list[LeafType]:

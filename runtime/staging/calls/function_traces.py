@@ -215,9 +215,11 @@ class FunctionTraces(InTraceOfCalls):
         types = [*(type for type in active.signature.types if type is not None), *known.state.types()]
         traced = Traced(None, ())
         try:
+            self.journal.functions.append(known.loops)
             with self.calls.under_way(active):
                 traced = self._backend.trace(run, types)
         finally:
+            self.journal.functions.pop()
             known.state.end()
             self.journal.forget(region)
             snapshot.restore()

@@ -74,11 +74,15 @@ class CarriedState:
 
     def add(self, place: Place) -> None:
         """Take in a place that is written, and holds now what it held before the call."""
-        if any(place.key == carried.place.key for carried in self._carried):
+        if self.carries(place):
             return
         layout = self._typed(place, *self._described(place, self._held(place)))
         self._carried.append(_Carried(place, layout, layout))
         self.is_changed = True
+
+    def carries(self, place: Place) -> bool:
+        """Whether this place is known to be written."""
+        return any(place.key == carried.place.key for carried in self._carried)
 
     @property
     def count(self) -> int:
@@ -178,7 +182,7 @@ class CarriedState:
         key = _key(carried.place)
         end = list_end(owner, carried.start, key, self._backend)
         before = entry.length if isinstance(entry, Padded) else len(entry)
-        is_as_long = end.length is not None and end.length == before
+        is_as_long = end.length is not None and isinstance(before, int) and end.length == before
         grows = end.extent.absolute(lambda origin: origin == key).grows
         return dataclasses.replace(end, extent=UNBOUNDED if grows and not is_as_long else Extent())
 

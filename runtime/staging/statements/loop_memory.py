@@ -1,15 +1,18 @@
 """`CarryMemory`: remember the carries of nested loops for the next trace of the outer loop.
 
 An inner loop that begins as it did in the trace before begins with the layouts that it ended with: its body need not
-find again that None becomes a value, say.
+find again that None becomes a value, say. `WrittenByLoops` does the same for the next trace of a recursive function, which is
+traced until what it returns and writes is known.
 """
 
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from autograph.runtime.heap.places import ContentsPlace, Place
+from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.kinds import Maybe, Static, leaves_of
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -73,3 +76,27 @@ class Positions:
         """The position of the next loop with this code."""
         self._count[code] += 1
         return (*self._around, (code, self._count[code], False))
+
+
+class WrittenByLoops:
+    """What the loops in a recursive function write, by the code of their bodies.
+
+    Args:
+      carries: whether a place is state that its calls are given, and give back.
+    """
+
+    def __init__(self, carries: Callable[[Place], bool]) -> None:
+        self._carries = carries
+        self._known: dict[Any, dict[Any, tuple[Place, Any]]] = {}
+
+    def note(self, code: Any, place: Place, end: Any) -> None:
+        """Note that a loop writes a place, and what an iteration leaves in it."""
+        self._known.setdefault(code, {})[place.key] = place, end
+
+    def of(self, code: Any) -> Mapping[Any, tuple[Place, Any]]:
+        """The state that a loop writes, by the keys of the places, and what an iteration leaves in each; none that cannot be read now."""
+        return {
+            key: (place, end)
+            for key, (place, end) in self._known.get(code, {}).items()
+            if self._carries(place) and not (isinstance(place, ContentsPlace) and is_unknown(place.owner))
+        }

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend, Output
+from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.growing_values import Growth, many_texts_in, parts_that_grow
 from autograph.runtime.effects.staged_raises import is_absence_of
@@ -45,6 +46,7 @@ from autograph.runtime.staging.statements.loop_state import (
     CarriedFurtherOut,
     CarryChanges,
     VariableEnd,
+    lasting,
     refuse_nesting,
     take_seen,
     typed_unbound,
@@ -78,6 +80,7 @@ class Settling:
       of_one_length: what is to be said of a text or tuple that is carried as one of any length, if it cannot be.
       installed: the leaves that an iteration which is being traced began with, by their variable.
       rounds: how often the body has been traced since it was last found to grow.
+      place: which of the loops in those around it this is.
       is_by_reference: whether it begins with variables that say which object they hold, as in the trace before.
       learnt: by the code of a loop's body, what it was seen to write of what was there before this loop.
     """
@@ -113,7 +116,7 @@ class Settling:
         self.learnt: dict[Any, dict[Any, tuple[Place, Any]]] = {}
         self._outermost: Settling | None = None  # of the loops around this one
         self.is_by_reference = False
-        self._place: Position = ()
+        self.place: Position = ()
         self._position: Position = ()
         self.rounds = 0
 
@@ -157,19 +160,19 @@ class Settling:
     def locate(self) -> None:
         """See which of the loops around it this one is in, and where."""
         if self.journal.loops:
-            self._place = self.journal.loops[-1].positions.next(self.code)
+            self.place = self.journal.loops[-1].positions.next(self.code)
             self._outermost = self.journal.loops[0]
-            self.is_by_reference = bool(self.memory.references(self._place))
+            self.is_by_reference = bool(self.memory.references(self.place))
 
     def begin(self) -> None:
         """Carry the variables as they are before the loop, or as is known from traces of the loops around it."""
-        if self._place:
-            opened = (each for each in self.carry.variables if self.memory.opens(self._place, each.name))
+        if self.place:
+            opened = (each for each in self.carry.variables if self.memory.opens(self.place, each.name))
             self.carry.opens |= set(map(id, opened))
             if self.is_by_reference:
                 for variable in self.carry.variables:
                     self._refer_as_before(variable)
-            *around, (code, number, _) = self._place
+            *around, (code, number, _) = self.place
             self._position = (*around, (code, number, bool(self.carry.refers)))
         self.carry.begin()
         self.take_learnt()
@@ -268,12 +271,14 @@ class Settling:
             ended = end.lists.get(place.key)
             is_read = isinstance(place, ContentsPlace) and id(place.owner) in end.reads
             if ended is not None and (growing is None or is_read):
+                self._note_for_function(self.code, place, ended)
                 self.lists.carry_list(place, ended)
             elif growing is not None:
                 self.lists.carry_growing(growing, ended)
             elif place.key in end.growing:
                 raise refuse_growth(self.carry.where, place.name)
             else:
+                self._note_for_function(self.code, place, lasting(end.types.get(place.key)))
                 self._carry_place(place, end.types.get(place.key))
         return True
 
@@ -294,6 +299,12 @@ class Settling:
     def learn(self, code: Any, place: Place, end: Any) -> None:
         """Note that a loop with this body, in this one or itself, writes a place, and what an iteration leaves in it."""
         self.learnt.setdefault(code, {})[place.key] = place, end
+        self._note_for_function(code, place, end)
+
+    def _note_for_function(self, code: Any, place: Place, end: Any) -> None:
+        """Note the same for the next trace of the recursive function that the loop is in, if it is in one."""
+        if self.journal.functions and (not isinstance(end, ListEnd) or isinstance(end.kind, Kind)):
+            self.journal.functions[-1].note(code, place, end)
 
     def begin_with_table(self, table: TracedList) -> None:
         """Hold a list in arrays from the start, and trace the body again, if the loop carries its numbers one by one.
@@ -305,11 +316,11 @@ class Settling:
             raise CarriedFurtherOut(self)
 
     def take_learnt(self) -> None:
-        """Carry what this loop was seen to write while one around it was traced."""
+        """Carry what this loop was seen to write while one around it, or the recursive function that it is in, was traced."""
         known = {variable.key for variable in self.carry.variables if isinstance(variable, Place)}
-        learnt = {
-            key: found for loop in (*self.journal.loops, self) for key, found in loop.learnt.get(self.code, {}).items()
-        }
+        learnt = dict(self.journal.functions[-1].of(self.code)) if self.journal.functions else {}
+        for loop in (*self.journal.loops, self):
+            learnt |= loop.learnt.get(self.code, {})
         for key, (place, end) in learnt.items():
             if key in known:
                 continue
@@ -344,24 +355,15 @@ class Settling:
     def open(self, variable: Variable) -> None:
         """Take the objects in a variable apart from now on."""
         self.carry.opens.add(id(variable))
-        self.memory.open(self._place, variable.name)
+        self.memory.open(self.place, variable.name)
 
     def refer(self, variable: Variable) -> None:
         """Have a variable say from now on which object from before the loop it holds, as a loop in this one does."""
-        if self.memory.references(self._place) != frozenset():
+        if self.memory.references(self.place) != frozenset():
             self.carry.refers.add(id(variable))
 
-    def note_references(self, refers: Collection[int]) -> None:
-        """Note that these variables do so, for the next trace of this loop: none, if that does not help."""
-        self.memory.refer(self._place, (each.name for each in self.carry.variables if id(each) in refers))
-        self.is_by_reference = self.is_by_reference and bool(refers)
-
-    def forget_inner_loops(self) -> None:
-        """Forget what the loops in this one have carried."""
-        self.memory.forget(self._place)
-
     def _refer_as_before(self, variable: Variable) -> None:
-        if variable.name in (self.memory.references(self._place) or ()):
+        if variable.name in (self.memory.references(self.place) or ()):
             self.carry.opens.add(id(variable))
             self.carry.refers.add(id(variable))
 

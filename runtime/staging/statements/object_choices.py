@@ -25,7 +25,7 @@ class ObjectChoices:
           StagingError: it cannot be.
         """
         if refusal is not None and self._carry.refers:  # as loops in it have references, or as its trace before had
-            self._settling.forget_inner_loops()
+            self._settling.memory.forget(self._settling.place)
             self._carry.opens = set()
             refusal = self._refused_by(set())
         elif self._settling.is_by_reference:
@@ -42,7 +42,7 @@ class ObjectChoices:
         if self._refused_by(set(opens)) is None:
             return
         if refusal is not None:
-            self._settling.note_references(())
+            self._note(set())
             raise refusal
         refusal = self._refused_by(set())
         if refusal is not None:
@@ -51,10 +51,16 @@ class ObjectChoices:
     def _refused_by(self, refers: set[int]) -> StagingError | None:
         """Settle again, with these variables saying which objects they hold."""
         self._carry.refers = refers
-        self._settling.note_references(refers)
+        self._note(refers)
         self._trace.begin_again()
         refusal: StagingError | None = self._trace.refused()
         return refusal
+
+    def _note(self, refers: set[int]) -> None:
+        """Note that these variables do so, for the next trace of this loop: none, if that does not help."""
+        names = (each.name for each in self._carry.variables if id(each) in refers)
+        self._settling.memory.refer(self._settling.place, names)
+        self._settling.is_by_reference = self._settling.is_by_reference and bool(refers)
 
     def _may_refer(self, refusal: StagingError) -> bool:
         return isinstance(refusal, CarryChanges) or refusal is self._settling.conflict
