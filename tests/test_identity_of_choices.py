@@ -459,3 +459,31 @@ def test_one_of_several_classes_that_a_loop_hands_on_is_not_taken_for_another():
 
     with pytest.raises(ag.StagingError, match=r"identical(.|\n)*which one is known only at run time"):
         ag.function(program)(jnp.int32(3))
+
+
+class Cell:
+    def __init__(self, value):
+        self.value = value
+        self.items = [value]
+
+
+def cells_of_nested_loops(n, y):
+    a, b = Cell(3), Cell(n)
+    c = e = a
+    for _ in ag.range(4):
+        for k in ag.range(1, 4):
+            if c.value > a.items[0]:
+                a.value += 1
+                c.items[0] -= 1
+            c.value += k
+            if e is c:
+                e.items[0] -= k
+            if y >= -0.25:
+                c = b
+    return a.value, a.items, b.value, b.items, e.items[0], c is b
+
+
+@pytest.mark.parametrize("n, y", [(1, 1.0), (5, -1.0), (2, 0.0)])
+def test_loops_around_one_that_chooses_objects_choose_by_which_they_are(n, y):
+    found = ag.function(cells_of_nested_loops)(jnp.int32(n), jnp.float32(y))
+    assert jax.tree.map(int, found) == jax.tree.map(int, cells_of_nested_loops(n, y))
