@@ -455,6 +455,7 @@ def _rewrite(
         special,
         stops,
         source.partial_writes,
+        source.has_tuple_items,
         truths,
         gives_truth,
         lengthened,

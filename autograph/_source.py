@@ -19,10 +19,11 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autograph._analysis.children import children
+from autograph._analysis.children import children, walk
 from autograph._analysis.grown_parameters import GrownParameters
 from autograph._analysis.partial_writes import PartialWrites
 from autograph._analysis.truths import FileTruths, Truths
+from autograph._analysis.tuple_items import has_tuple_items
 from autograph.runtime.errors import ConversionError, place_of
 
 _FUTURE_FLAGS = 0
@@ -41,6 +42,7 @@ class FunctionSource:
     class_name: str | None
     compiler_flags: int
     partial_writes: PartialWrites
+    has_tuple_items: bool
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,11 @@ class _File:
     def partial_writes(self) -> PartialWrites:
         """What some paths of the file's functions may leave unset."""
         return PartialWrites.of(self.tree)
+
+    @functools.cached_property
+    def has_tuple_items(self) -> bool:
+        """Whether the file's functions make tuples that containers hold."""
+        return has_tuple_items(walk(self.tree))
 
     @functools.cached_property
     def grown_parameters(self) -> GrownParameters:
@@ -140,8 +147,9 @@ class SourceFiles:
                 "was imported, so the converted function would behave differently. Import the module again "
                 "(restart Python, or importlib.reload)."
             )
-        partial_writes = definition.file.partial_writes
-        return FunctionSource(definition.node, code.co_filename, definition.class_name, flags, partial_writes)
+        file = definition.file
+        facts = file.partial_writes, file.has_tuple_items
+        return FunctionSource(definition.node, code.co_filename, definition.class_name, flags, *facts)
 
     def truths(self, function: types.FunctionType) -> Truths:
         """What may be a truth value where ``function`` runs, as far as its file tells."""

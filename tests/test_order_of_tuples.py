@@ -88,3 +88,70 @@ def the_best_pair_so_far(xs):
 def test_items_of_a_list_of_tuples_are_compared(f, xs):
     assert list(differences(f(xs), ag.function(f)(jnp.array(xs)))) == []
     assert list(differences(f(xs), jax.jit(ag.convert(f))(jnp.array(xs)))) == []
+
+
+class Heap:
+    def __init__(self):
+        self.items = []
+
+    def push(self, priority, value):
+        self.items.append((priority, value))
+        i = len(self.items) - 1
+        while i > 0 and self.items[i] < self.items[(i - 1) // 2]:
+            self.items[i], self.items[(i - 1) // 2] = self.items[(i - 1) // 2], self.items[i]
+            i = (i - 1) // 2
+
+    def pop(self):
+        top, last = self.items[0], self.items.pop()
+        if self.items:
+            self.items[0] = last
+            self.sift_down(0)
+        return top
+
+    def sift_down(self, i):
+        while True:
+            smallest = i
+            for child in (2 * i + 1, 2 * i + 2):
+                if child < len(self.items) and self.items[child] < self.items[smallest]:
+                    smallest = child
+            if smallest == i:
+                return
+            self.items[i], self.items[smallest] = self.items[smallest], self.items[i]
+            i = smallest
+
+
+def a_heap_class(xs):
+    heap = Heap()
+    for k, v in enumerate(xs):
+        if v > 0:
+            heap.push(v, k)
+    total = 0
+    while heap.items:
+        v, k = heap.pop()
+        total = 7 * total + 10 * v + k
+    return total
+
+
+def partition(pairs, low, high):
+    pivot, i = pairs[high], low
+    for j in range(low, high):
+        if pairs[j] < pivot:
+            pairs[i], pairs[j] = pairs[j], pairs[i]
+            i += 1
+    pairs[i], pairs[high] = pairs[high], pairs[i]
+    return i
+
+
+def pairs_that_a_function_partitions(xs):
+    pairs = list(zip(xs, -xs, strict=True))
+    return partition(pairs, 0, 3), pairs
+
+
+@pytest.mark.parametrize("f", [a_heap_class, pairs_that_a_function_partitions])
+@pytest.mark.parametrize("xs", [[5, 1, 5, 2], [1, 1, 1, 1], [0, 3, 2, 2]])
+def test_items_are_compared_that_another_function_has_made_tuples(f, xs):
+    wanted = f(jnp.array(xs))
+    assert list(differences(wanted, ag.function(f)(jnp.array(xs)))) == []
+    assert list(differences(wanted, jax.jit(ag.convert(f))(jnp.array(xs)))) == []
+    rows = jax.vmap(ag.convert(f))(jnp.array([xs, xs]))
+    assert list(differences(wanted, jax.tree.map(lambda part: part[1], rows))) == []

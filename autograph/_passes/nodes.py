@@ -128,6 +128,7 @@ class Context:
       class_name: the class the function is written in, for private names.
       special_methods: names of operators' methods and properties, of classes around, that Python would run unconverted.
       partial_writes: what some paths of the file's functions may leave unset.
+      has_tuple_items: whether the file's functions make tuples that containers hold.
       truths: what may be a truth value where the function runs.
       gives_truth: tells whether a called expression can be seen, now, to be a function, of any file, that may return one.
       lengthened: the arguments of a call that are lists whose length the called function, of any file, changes, or hold lists that
@@ -155,6 +156,7 @@ class Context:
     special_methods: frozenset[str] = frozenset()
     stops: bool = False
     partial_writes: PartialWrites = PartialWrites()
+    has_tuple_items: bool = False
     truths: Truths = field(default_factory=Truths)
     gives_truth: Callable[[gast.AST], bool] = lambda node: False
     lengthened: Callable[[gast.AST], Iterable[tuple[gast.AST, frozenset[int]]]] = lambda call: ()

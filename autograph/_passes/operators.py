@@ -95,8 +95,9 @@ class LowerOperators(EvaluatedParts):
         ~bool(a)      →   ~ag__.operate('+', bool(a))
 
     Attributes: shared (names that may be bound to such a list), inverted (such inversions), displays (names that are bound
-    to tuples and lists that are written out), has_items (whether such are items of lists, which names may be bound to), nones
-    (names that are bound to None).
+    to tuples and lists that are written out), has_items (whether such are items of lists, which names may be bound to), items
+    (names that are bound to items of lists that another function of the file may have filled so), nones (names that are bound
+    to None).
     """
 
     applies_to: frozenset[type] | None = _OPERATIONS
@@ -108,6 +109,7 @@ class LowerOperators(EvaluatedParts):
         self.displays: set[str] = set()
         self.nones: set[str] = set()
         self.has_items = False
+        self.items: set[str] = set()
         self.truths: set[str] = set()
         self.handled: set[gast.AST] = set()
         self.inverted: set[gast.AST] = set()
@@ -122,6 +124,7 @@ class LowerOperators(EvaluatedParts):
             target.id for target, value in bindings if isinstance(target, gast.Name) and _is_display(value)
         }
         self.has_items = any(self._has_display_as_item(part) for part in parts)
+        self.items = {target.id for target, value in bindings if isinstance(target, gast.Name) and self._is_item(value)}
         self.nones = {target.id for target, value in bindings if isinstance(target, gast.Name) and _is_none(value)}
         self.truths = self._bound_to_truths(bindings)
         self.handled = set(filter(may_raise_for_numbers, handled_parts(self.context, parts, _RAISED)))
@@ -226,7 +229,7 @@ class LowerOperators(EvaluatedParts):
             if isinstance(sides[1], gast.Name) and sides[1].id in self.nones and not _is_display(sides[0]):
                 return True  # an array on the left would ask what may be None for its value
             return not any(_is_number(side, self.context.is_plain_call) for side in sides)
-        if self.has_items and all(map(self._may_be_item, sides)):
+        if all(map(self._may_be_item, sides)) and (self.has_items or any(map(self._is_item, sides))):
             return True
         return any(_is_display(side) or (isinstance(side, gast.Name) and side.id in self.displays) for side in sides)
 
@@ -234,6 +237,17 @@ class LowerOperators(EvaluatedParts):
         if self.context.is_operator_call(node):
             return bool(node.func.attr == "get_item")
         return isinstance(node, gast.Name | gast.Subscript | gast.Attribute)
+
+    def _is_item(self, node: gast.AST) -> bool:
+        """Whether this may be an item of a list of tuples of the file's, which another function may have made."""
+        if isinstance(node, gast.Name):
+            return node.id in self.items
+        return self.context.has_tuple_items and self._reads_item(node)
+
+    def _reads_item(self, node: gast.AST) -> bool:
+        return isinstance(node, gast.Subscript) or (
+            self.context.is_operator_call(node) and node.func.attr == "get_item"
+        )
 
     def _has_display_as_item(self, node: gast.AST) -> bool:
         """Whether a tuple or list that is written out is an item here, or is given to a function that may make it one."""
