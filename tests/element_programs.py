@@ -355,6 +355,15 @@ def exchanged(n):
     return rows
 
 
+def exchanged_through_a_variable(n):
+    items = particles(n)
+    held = items[0]
+    items[0] = items[1]
+    items[1] = held
+    items[0].x = 9.0
+    return items
+
+
 def carried_and_read(n):
     items = particles(n)
     current = items[0]
@@ -420,6 +429,7 @@ OF_N = [
     popped_and_written,
     bound_anew_after_it_was_appended,
     exchanged,
+    exchanged_through_a_variable,
     carried_and_read,
     chosen_and_read,
     copies_are_written,

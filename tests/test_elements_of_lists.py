@@ -383,7 +383,7 @@ def written_after_exchange(n):
     t = rows[0]
     rows[0] = rows[1]
     rows[1] = t
-    rows[0][0] = 50
+    t[0] = 50
     return rows
 
 

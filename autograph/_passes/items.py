@@ -60,7 +60,8 @@ class LowerAssignments:
 
     ``x[i] = v`` becomes ``x = ag__.set_item(x, i, v)``: on a JAX array that is ``x.at[i].set(v)``, on anything else
     Python's own assignment, after which ``x`` is what it was. A nested target stores each new array back where its
-    own came from. ``x[i], x[j] = x[j], x[i]`` becomes ``x = ag__.exchange_items(x, i, j)``.
+    own came from. ``x[i], x[j] = x[j], x[i]`` becomes ``x = ag__.exchange_items(x, i, j)``, and so do the last two of
+    ``t = x[i]``, ``x[i] = x[j]``, ``x[j] = t``.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerAssignments, '''
@@ -115,7 +116,18 @@ class _Rewriter:
         self._hoisted_names: set[str] = set()
 
     def block(self, statements: Sequence[gast.AST]) -> list[gast.AST]:
-        return [part for statement in statements for part in self.statement(statement)]
+        out: list[gast.AST] = []
+        position = 0
+        while position < len(statements):
+            node = statements[position]
+            places = _exchanged_through(statements[position : position + 3])
+            if places is None or not self._is_plain_base(places[0].value):
+                out += self.statement(node)
+            else:
+                out += [node, *self._exchange(*places, statements[position + 1], copied(node.targets[0]))]
+                position += 2
+            position += 1
+        return out
 
     def statement(self, node: gast.AST) -> list[gast.AST]:
         if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
@@ -151,10 +163,9 @@ class _Rewriter:
             return [node]
         if len(node.targets) == 1 and isinstance(node.targets[0], gast.Subscript | gast.Attribute):
             return self._placed(self._store(node.targets[0], node.value), node)
-        if len(node.targets) == 1 and (places := _exchanged(node.targets[0], node.value)) is not None:
-            base = self._simple(places[0].value)
-            one, other = (self._index(place.slice) for place in places)
-            return self._placed(self._put_back(base, self.context.call("exchange_items", base, one, other)), node)
+        places = _exchanged(node.targets[0], node.value) if len(node.targets) == 1 else None
+        if places is not None and self._is_plain_base(places[0].value):
+            return self._exchange(*places, node)
         if len(node.targets) == 1:
             value = node.value
             out = []
@@ -169,6 +180,21 @@ class _Rewriter:
                 out += [*self.prelude, *stored]
                 self.prelude = []
         return self._placed(out, node)
+
+    def _is_plain_base(self, node: gast.AST) -> bool:
+        """Whether this is a name, or attributes that are no properties which show how often they are read."""
+        while isinstance(node, gast.Attribute):
+            if self.context.mangled(node.attr) in self.context.special_methods:
+                return False
+            node = node.value
+        return isinstance(node, gast.Name)
+
+    def _exchange(self, one: gast.AST, other: gast.AST, like: gast.AST, *held: gast.AST) -> list[gast.AST]:
+        """Let two items of a list change places; ``held`` is the name that the first has been bound to, if it has."""
+        base = self._simple(one.value)
+        names = [load(name.id) for name in held]
+        new = self.context.call("exchange_items", base, self._index(one.slice), self._index(other.slice), *names)
+        return self._placed(self._put_back(base, new), like)
 
     def deletion(self, node: gast.AST) -> list[gast.AST]:
         out: list[gast.AST] = []
@@ -330,17 +356,34 @@ def _bound_with_values(function: gast.AST) -> frozenset[str]:
 
 
 def _exchanged(target: gast.AST, value: gast.AST) -> list[gast.AST] | None:
-    """The two items that ``x[i], x[j] = x[j], x[i]`` exchanges: None if it is another assignment, or if to evaluate it calls something."""
+    """The two items that ``x[i], x[j] = x[j], x[i]`` exchanges: None if it is another assignment, or if an index calls something."""
     pair = (gast.Tuple, gast.List)
     if not (isinstance(target, pair) and isinstance(value, pair) and len(target.elts) == len(value.elts) == 2):
         return None
     places: list[gast.AST] = target.elts
-    if not all(isinstance(place, gast.Subscript) and isinstance(place.value, gast.Name) for place in places):
+    if not all(isinstance(place, gast.Subscript) and _is_steady_index(place.slice) for place in places):
         return None
-    if places[0].value.id != places[1].value.id or not all(_is_steady_index(place.slice) for place in places):
+    if gast.unparse(places[0].value) != gast.unparse(places[1].value):
         return None
     texts = [[gast.unparse(part) for part in side.elts] for side in (target, value)]
     return places if texts[0] == texts[1][::-1] else None
+
+
+def _exchanged_through(statements: Sequence[gast.AST]) -> list[gast.AST] | None:
+    """The two items that ``t = x[i]``, ``x[i] = x[j]``, ``x[j] = t`` exchange, which are read by an expression: None if these are other
+    statements."""
+    if len(statements) < 3 or not all(isinstance(each, gast.Assign) and len(each.targets) == 1 for each in statements):
+        return None
+    (held, second, first), (one, other, last) = zip(
+        *((each.targets[0], each.value) for each in statements), strict=True
+    )
+    if not (isinstance(held, gast.Name) and isinstance(last, gast.Name) and held.id == last.id):
+        return None
+    places = _exchanged(gast.Tuple([second, first], gast.Store()), gast.Tuple([other, one], gast.Load()))
+    is_apart = places is not None and not any(
+        isinstance(part, gast.Name) and part.id == held.id for place in places for part in walk(place)
+    )
+    return places if is_apart else None
 
 
 def _is_steady_index(node: gast.AST) -> bool:

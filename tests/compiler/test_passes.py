@@ -174,6 +174,21 @@ REWRITTEN = {
         "def f(box, i):\n    box.rows[i] += 1",
         "def f(box, i):\n    ag__.put_back_attr(box, 'rows', ag__.update_item(box.rows, i, '+=', 1))",
     ),
+    "exchange of items of an attribute": (
+        LowerAssignments,
+        "def f(box, i):\n    box.rows[i], box.rows[0] = box.rows[0], box.rows[i]",
+        "def f(box, i):\n    ag__.put_back_attr(box, 'rows', ag__.exchange_items(box.rows, i, 0))",
+    ),
+    "exchange through a variable": (
+        LowerAssignments,
+        "def f(x, i):\n    t = x[i]\n    x[i] = x[0]\n    x[0] = t",
+        "def f(x, i):\n    t = x[i]\n    x = ag__.exchange_items(x, i, 0, t)",
+    ),
+    "exchange through a variable that is an index": (
+        LowerAssignments,
+        "def f(x, i):\n    i = x[i]\n    x[i] = x[0]\n    x[0] = i",
+        "def f(x, i):\n    i = x[i]\n    x = ag__.set_item(x, i, x[0])\n    x = ag__.set_item(x, 0, i)",
+    ),
     "deletion of what one path binds": (
         CheckDefined,
         "def f(x):\n    if x:\n        y = 1\n    del y",

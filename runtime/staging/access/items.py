@@ -35,6 +35,7 @@ from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, births
 
+_UNREAD = object()
 _PLAIN, _PLAIN_KEYS = frozenset({list, dict}), frozenset({int, str})  # in Python, and as quick as can be
 
 
@@ -153,10 +154,13 @@ class Items(InTrace):
     def _set_in_place(self, target: Any, key: Any, value: Any) -> None:
         self.set_item(target, key, value)
 
-    def exchange_items(self, target: Any, one: Any, other: Any) -> Any:
+    def exchange_items(self, target: Any, one: Any, other: Any, held: Any = _UNREAD) -> Any:
         """What ``target[one], target[other] = target[other], target[one]`` binds to the target.
 
         Elements of a list that is held in arrays change places there: as items of their own they would be in two.
+
+        Args:
+          held: ``target[one]``, if it has been read.
         """
         target = used(target)
         if type(target) is TracedList and self.lookups.holds_lists_in_arrays(target, (one, other)):
@@ -165,7 +169,8 @@ class Items(InTrace):
             with self.aliased.writing(target):
                 target.exchange(read(one), read(other))
             return target
-        first, second = self.lookups.get_item(target, other), self.lookups.get_item(target, one)
+        first = self.lookups.get_item(target, other)
+        second = self.lookups.get_item(target, one) if held is _UNREAD else held
         return self.set_item(self.set_item(target, one, first), other, second)
 
     def del_item(self, target: Any, key: Any) -> None:
