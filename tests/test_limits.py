@@ -566,6 +566,7 @@ def keys_by_path():
         d = {}
         for key in ("a", "b") if x is not None else ():
             d[key] = x
+        d["c"] = "text"
         if x > 0:
             d["a"] = d.pop("a")
         return list(d)

@@ -462,9 +462,9 @@ def test_a_dict_that_gets_its_keys_in_different_orders_is_refused():
     def ordered(x):
         held = {}
         if x > 0:
-            held["b"], held["a"] = x, 2 * x
+            held["b"], held["a"] = x, [2 * x]
         else:
-            held["a"], held["b"] = x, 3 * x
+            held["a"], held["b"] = [x], 3 * x
         return [value for value in held.values()]
 
     with pytest.raises(ag.StagingError, match=r"order of a dict's keys is read here.*\n.*in one order on all paths"):

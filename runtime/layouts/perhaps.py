@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import numpy as np
 
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.recording import LOCAL, births
@@ -181,6 +182,24 @@ def merged_order(one: Iterable[Any], other: Iterable[Any]) -> list[Any] | None:
 
 def is_own_dict_of_lists(owner: Mapping[Any, Any]) -> bool:
     """Whether the program has made a dict, and it holds lists alone."""
+    return is_own_dict(owner) and all(isinstance(value, list) for value in _held_by(owner))
+
+
+def is_own_dict(owner: Mapping[Any, Any]) -> bool:
+    """Whether the program has made a dict, and it holds what a list of traced length holds as it is: nothing of another type."""
     known = births()
-    held = (value.held if is_perhaps(value) else value for value in owner.values())
-    return known is not None and known.knows(owner) and all(isinstance(value, list) for value in held)
+    return known is not None and known.knows(owner) and len({_type_of(value) for value in _held_by(owner)}) == 1
+
+
+def _held_by(owner: Mapping[Any, Any]) -> list[Any]:
+    return [value.held if is_perhaps(value) else value for value in owner.values()]
+
+
+def _type_of(value: Any) -> Any:
+    """The same for values that a list of traced length can hold together, none of which it changes."""
+    if isinstance(value, tuple):
+        return tuple(map(_type_of, value))
+    if isinstance(value, bool | int | float | jax.Array | np.ndarray | np.generic):
+        dtype = jax.dtypes.canonicalize_dtype(np.result_type(value))
+        return np.shape(value), dtype
+    return next((kind for kind in (list, str) if isinstance(value, kind)), object())

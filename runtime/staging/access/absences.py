@@ -24,6 +24,7 @@ from autograph.runtime.layouts.optional import is_known
 from autograph.runtime.layouts.perhaps import (
     Perhaps,
     has_perhaps,
+    is_own_dict,
     is_own_dict_of_lists,
     is_perhaps,
     perhaps,
@@ -133,8 +134,11 @@ class Absences(InTrace):
         traced = [present for present in found if not isinstance(present, bool)]
         return functools.reduce(lambda a, b: a | b, traced) if traced else False
 
-    def entries(self, container: Any) -> list[tuple[Any, Any]] | None:
+    def entries(self, container: Any, is_sorted: bool = False) -> list[tuple[Any, Any]] | None:
         """What a loop over such a dict, or a view of one, runs over: each item with whether it is there; else None.
+
+        Args:
+          is_sorted: whether they are asked for in the order of the keys, which no two share.
 
         Raises:
           StagingError: paths differ in the order of the keys.
@@ -142,7 +146,10 @@ class Absences(InTrace):
         owner = _owner(container)
         if owner is None:
             return None
-        self.check_order(owner)
+        if is_sorted and not isinstance(container, ValuesView) and len({_sort(key) for key in owner}) == 1:
+            owner = {key: owner[key] for key in sorted(owner)}
+        else:
+            self.check_order(owner)
         found = []
         for key, value in owner.items():
             present = self.presence(value)
@@ -161,7 +168,7 @@ class Absences(InTrace):
         """
         moved = [key for key, value in owner.items() if is_perhaps(value) and value.absence.is_moved]
         if moved and len(owner) > 1:
-            if is_own_dict_of_lists(owner):
+            if is_own_dict(owner):
                 self.end_trace(owner, "The order of a dict's keys is read, in which paths of a traced condition differ")
             raise StagingError(
                 f"{user_location()}\n  The order of a dict's keys is read here, and paths of a traced condition differ in where "
@@ -182,9 +189,9 @@ class Absences(InTrace):
                 absence = absence.moved()
         return perhaps(True, value, absence)
 
-    def listed(self, container: Any) -> Any:
-        """The list of the items of such a dict, or view; the container itself if it is any other."""
-        entries = self.entries(container)
+    def listed(self, container: Any, is_sorted: bool = False) -> Any:
+        """The list of the items of such a dict, or view; the container itself if it is any other (see `entries`)."""
+        entries = self.entries(container, is_sorted)
         if entries is None:
             return container
         made = self.new_list([])
@@ -533,6 +540,13 @@ def _nowhere() -> None:
 
 def _nothing(_: Any) -> None:
     return None
+
+
+def _sort(key: Any) -> Any:
+    """The same for keys that Python can order, without code of the user's."""
+    if isinstance(key, tuple):
+        return tuple(map(_sort, key))
+    return str if type(key) is str else float if type(key) in (bool, int, float) else object()
 
 
 def _is_hashable(item: Any) -> bool:

@@ -454,6 +454,8 @@ class Builtins(InTrace):
         self.refuse_pending(iterable)
         if key is None and is_traced_text(iterable) and not self.backend.is_eager():
             return self.checks.texts.ordered(iterable, functools.partial(self._sorted, reverse=reverse))
+        if key is None:  # no two items share a key, so the order that they come in does not count
+            iterable = self.absences.listed(iterable, is_sorted=True)
         iterable = self._given(iterable, key)
         if isinstance(iterable, StagedItems) or self.generators.source_of(iterable) is not None:
             iterable = self.reductions.listed(iterable)

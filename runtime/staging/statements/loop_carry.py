@@ -23,6 +23,7 @@ from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, Region
 from autograph.runtime.heap.reach import same
 from autograph.runtime.layouts.describe import is_leaf
+from autograph.runtime.layouts.key_order import order_as
 from autograph.runtime.layouts.kinds import tags_in
 from autograph.runtime.layouts.sides import with_numbers
 from autograph.runtime.layouts.statement_variables import (
@@ -511,6 +512,8 @@ class LoopTrace:
         if unchanged and (parts is None or parts.all_kept(carried)):
             return  # nothing changed: the variable keeps its value, identity included
         value = carried.unflatten(leaves)
+        if self.settling.surely_runs and LOCAL.has_perhaps:
+            order_as(value, carried.last)
         if carried.lists:
             value = self.lists.after(carried, value)
         if parts is not None:

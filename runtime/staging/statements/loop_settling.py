@@ -460,7 +460,7 @@ class Settling:
             raise refuse_nesting(
                 self.carry.where, [carried]
             )  # an object that iterations make: it is chosen attribute by attribute
-        carried.lists = last.lists
+        carried.lists, carried.last = last.lists, last.layout
         if last.lists and self.lists.widen(carried, last.lists):
             return True
         before, after = carried.typed(), variable_layout(last.layout, leaves)

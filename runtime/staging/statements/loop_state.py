@@ -207,7 +207,7 @@ class Carried:
       is_result: whether it holds what is returned, and is read only where it is set.
       lists: what an iteration makes of the lists in it, by the way that leads to each.
       widened: how often the lists in it have got more room.
-      before: its layout when the loop began, typed.
+      before: its layout when the loop began, typed; last: as an iteration leaves it.
       deepened: the layouts, each deeper than the one before, that iterations were seen to leave it in.
     """
 
@@ -224,6 +224,7 @@ class Carried:
     deepened: list[Layout] = field(default_factory=list)
     widened: collections.Counter[Path] = field(default_factory=collections.Counter)
     before: Maybe = field(default=_NOT_BEGUN)
+    last: Layout = NOTHING
 
     def __post_init__(self) -> None:
         self.before = self.typed() if self.before is _NOT_BEGUN else self.before

@@ -1,0 +1,40 @@
+"""The order of a dict's keys that the last iteration of a loop has left, which may be another than before the loop."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from autograph.runtime.layouts.dict_kinds import is_dict_kind
+from autograph.runtime.layouts.kinds import Layout, Maybe, Tree
+from autograph.runtime.layouts.perhaps import Absence, is_perhaps, perhaps
+
+
+def order_as(value: Any, layout: Layout) -> None:
+    """Order the keys of the dicts in a value as this layout of it does, where it orders the same keys on all paths."""
+    if not isinstance(layout, Tree):
+        return
+    if isinstance(value, dict) and is_dict_kind(layout.kind):
+        if value.keys() != set(layout.keys) or any(map(_is_moved, layout.parts)):
+            return
+        if any(is_perhaps(held) and held.absence.is_moved for held in value.values()):
+            ordered = {key: _in_place(value[key]) for key in layout.keys}
+            dict.clear(value)
+            for key, held in ordered.items():
+                dict.__setitem__(value, key, held)
+        for key, part in zip(layout.keys, layout.parts, strict=True):
+            order_as(value[key], part)
+    elif type(value) in (list, tuple) and len(value) == len(layout.parts):
+        for held, part in zip(value, layout.parts, strict=True):
+            order_as(held, part)
+
+
+def _is_moved(part: Layout) -> bool:
+    return isinstance(part, Maybe) and isinstance(part.absence, Absence) and part.absence.is_moved
+
+
+def _in_place(held: Any) -> Any:
+    """What a dict holds for a key whose place in the order is known."""
+    if not is_perhaps(held):
+        return held
+    return perhaps(held.present, held.held, dataclasses.replace(held.absence, is_moved=False))
