@@ -9,6 +9,7 @@ import pytest
 
 import autograph as ag
 from tests import staged
+from tests.agreement import differences
 from tests.test_keys_by_path import Box, outcome
 
 LOOPS = []
@@ -216,3 +217,66 @@ def test_an_ordered_dict_whose_order_only_run_time_knows():
     for xs in ([1.0, -1.0], [-1.0, 1.0], [2.0, 2.0]):
         found = ag.function(f)(jnp.array(xs))
         assert type(found) is collections.OrderedDict and found == f(xs)
+
+
+def grouped_by_an_exception(xs):
+    groups, misses = {}, 0
+    for v in xs:
+        key = "even" if v % 2 == 0 else "odd" if v > 2 else "one"
+        try:
+            groups[key].append(v)
+        except KeyError:
+            groups[key] = [v]
+            misses += 1
+    return groups, misses, list(groups)
+
+
+def counted_by_an_exception(xs):
+    counts = {}
+    for v in xs:
+        key = ("even", v % 3) if v % 2 == 0 else ("odd", v % 3)
+        try:
+            counts[key] += 1
+        except KeyError:
+            counts[key] = 1
+    return sum(counts.values()), len(counts)
+
+
+class Groups:
+    def __init__(self):
+        self.held = {}
+
+    def add(self, v):
+        key = "even" if v % 2 == 0 else "odd"
+        try:
+            self.held[key].append(v)
+        except KeyError:
+            self.held[key] = [v]
+
+
+def grouped_by_an_object(xs):
+    groups = Groups()
+    for v in xs:
+        groups.add(v)
+    return groups.held
+
+
+@pytest.mark.parametrize("f", [grouped_by_an_exception, counted_by_an_exception, grouped_by_an_object])
+@pytest.mark.parametrize("xs", [[1, 2, 3, 4], [2, 4, 6, 1], [2, 4, 6, 8]])
+def test_a_handler_sets_a_key_that_differs_by_iteration(f, xs):
+    assert list(differences(f(xs), ag.function(f)(jnp.array(xs)))) == []
+
+
+@pytest.mark.parametrize("x", [3, -3])
+def test_a_handler_waits_for_a_key_that_differs_by_path(x):
+    def f(x):
+        held = {}
+        held["n"] = 2
+        try:
+            found = held["n" if x > 0 else "m"]
+        except KeyError:
+            found = -1
+        held["text"] = "t"
+        return found, [x] * held["n"], len(held), held["text"]
+
+    assert list(differences(f(x), ag.function(f)(jnp.array(x)))) == []

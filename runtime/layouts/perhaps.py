@@ -188,7 +188,7 @@ def is_own_dict_of_lists(owner: Mapping[Any, Any]) -> bool:
 def is_own_dict(owner: Mapping[Any, Any]) -> bool:
     """Whether the program has made a dict, and it holds what a list of traced length holds as it is: nothing of another type."""
     known = births()
-    return known is not None and known.knows(owner) and len({_type_of(value) for value in _held_by(owner)}) == 1
+    return known is not None and known.knows(owner) and len({_type_of(value) for value in _held_by(owner)}) <= 1
 
 
 def _held_by(owner: Mapping[Any, Any]) -> list[Any]:
@@ -203,3 +203,10 @@ def _type_of(value: Any) -> Any:
         dtype = jax.dtypes.canonicalize_dtype(np.result_type(value))
         return np.shape(value), dtype
     return next((kind for kind in (list, str) if isinstance(value, kind)), object())
+
+
+def sort_of_key(key: Any) -> Any:
+    """The same for keys that Python can order, without code of the user's."""
+    if isinstance(key, tuple):
+        return tuple(map(sort_of_key, key))
+    return str if type(key) is str else float if type(key) in (bool, int, float) else object()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import types
 from collections import defaultdict
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from typing import Any, TypeGuard
@@ -30,14 +29,15 @@ from autograph.runtime.layouts.perhaps import (
     perhaps,
     read,
     read_key,
+    sort_of_key,
 )
+from autograph.runtime.staging.access.dict_views import VIEWS, VIEWS_OF
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
 
 _NOTHING: Any = object()
 _MOST_CALLS = 4  # keys of ``f(**d)`` that may be absent: each doubles how often the call is traced
 _WALKED_AT_MOST = 10_000
-_VIEWS = (KeysView, ValuesView, ItemsView)
 
 
 class Absences(InTrace):
@@ -146,7 +146,7 @@ class Absences(InTrace):
         owner = _owner(container)
         if owner is None:
             return None
-        if is_sorted and not isinstance(container, ValuesView) and len({_sort(key) for key in owner}) == 1:
+        if is_sorted and not isinstance(container, ValuesView) and len({sort_of_key(key) for key in owner}) == 1:
             owner = {key: owner[key] for key in sorted(owner)}
         else:
             self.check_order(owner)
@@ -399,8 +399,8 @@ class Absences(InTrace):
     def method(self, called: Any) -> Callable[..., Any] | None:
         """What to call in place of a method of a dict which has, or is given, keys that may be absent; else None."""
         owner, name = called.__self__, called.__name__
-        if name in _VIEWS_OF and has_perhaps(owner.values()):
-            return lambda: _VIEWS_OF[name](owner, called, self)
+        if name in VIEWS_OF and has_perhaps(owner.values()):
+            return lambda: VIEWS_OF[name](owner, called, self.items_in)
         if not LOCAL.has_perhaps or name not in ("pop", "setdefault", "update", "popitem", "__contains__"):
             return None
 
@@ -493,42 +493,6 @@ class Absences(InTrace):
             )
 
 
-class _View:
-    """A view of a dict that may lack keys, which the operators unpack; any other use of it is refused."""
-
-    def __init__(self, owner: dict[Any, Any], plain: Callable[[], Any], absences: Absences) -> None:
-        self.mapping = owner
-        self._plain = plain
-        self._absences = absences
-
-    def known(self) -> Any:
-        """Python's own view, once nothing is missing."""
-        return self._absences.items_in(self._plain())
-
-
-class _Keys(_View, KeysView[Any]):
-    """``d.keys()``."""
-
-
-class _Values(_View, ValuesView[Any]):
-    """``d.values()``."""
-
-
-class _Items(_View, ItemsView[Any, Any]):
-    """``d.items()``."""
-
-
-def _known(name: str) -> Callable[..., Any]:
-    return lambda self, *args: getattr(self.known(), name)(*args)
-
-
-_READING = "iter len contains eq ne lt le gt ge and or sub xor rand ror rsub rxor"
-for _kind in (_Keys, _Values, _Items):
-    for _name in _READING.split():
-        setattr(_kind, f"__{_name}__", _known(f"__{_name}__"))
-_VIEWS_OF: Mapping[str, Any] = types.MappingProxyType({"keys": _Keys, "values": _Values, "items": _Items})
-
-
 def makes_missing(owner: Any) -> TypeGuard[defaultdict[Any, Any]]:
     """Whether reading a key that a dict has not gives it that key."""
     return isinstance(owner, defaultdict) and owner.default_factory is not None
@@ -540,13 +504,6 @@ def _nowhere() -> None:
 
 def _nothing(_: Any) -> None:
     return None
-
-
-def _sort(key: Any) -> Any:
-    """The same for keys that Python can order, without code of the user's."""
-    if isinstance(key, tuple):
-        return tuple(map(_sort, key))
-    return str if type(key) is str else float if type(key) in (bool, int, float) else object()
 
 
 def _is_hashable(item: Any) -> bool:
@@ -561,7 +518,7 @@ def _owner(container: Any) -> Mapping[Any, Any] | None:
     """The dict, some of whose keys may be absent, that this is, or is a view of."""
     if isinstance(container, dict):
         owner: Any = container
-    elif isinstance(container, _VIEWS) and hasattr(container, "mapping"):
+    elif isinstance(container, VIEWS) and hasattr(container, "mapping"):
         owner = container.mapping
     else:
         return None
@@ -580,7 +537,7 @@ def _found(values: Iterable[Any]) -> Iterator[Perhaps]:
         seen.add(id(value))
         if isinstance(value, dict):
             pending += value.values()
-        elif isinstance(value, _VIEWS) and hasattr(value, "mapping"):
+        elif isinstance(value, VIEWS) and hasattr(value, "mapping"):
             pending += value.mapping.values()
         elif type(value) in (list, tuple):
             pending += value

@@ -41,7 +41,7 @@ from autograph.runtime.layouts.one_of import (
     holds_objects,
 )
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in, resolved, used
-from autograph.runtime.layouts.perhaps import has_perhaps, is_perhaps, read_key
+from autograph.runtime.layouts.perhaps import has_perhaps, is_own_dict, is_perhaps, read_key
 from autograph.runtime.layouts.statement_variables import has_contents, holds_traced
 from autograph.runtime.staging.access.absences import Absences, makes_missing
 from autograph.runtime.staging.access.bounds import Bounds
@@ -125,7 +125,8 @@ class Lookups(InTrace):
             return each(target, lambda one: self.get_item(one, key))
         key = self.known_key(target, key)
         kind = type(key)
-        if kind is OneOf:
+        if kind is OneOf and not _finds_each(target, key):
+            self._expect_no_key(target, key)
             is_pure = type(target) in _CONTAINERS
             if isinstance(target, dict):  # which may lack a key
                 is_pure = (
@@ -192,8 +193,9 @@ class Lookups(InTrace):
         """
         is_choice = isinstance(target, dict | KeyedList) or type(target) in (list, tuple)
         key = self.known_key(target, key) if is_choice else key
-        if type(key) is not OneOf or not is_choice:
+        if type(key) is not OneOf or not is_choice or _finds_each(target, key):
             return getattr(self.get_item(target, key), name)
+        self._expect_no_key(target, key)
         is_there = type(target) in _CONTAINERS and not isinstance(target, dict)
         if may_tell and not is_there:
             each(key, lambda one: _nothing(self.get_item(target, one)))
@@ -202,6 +204,18 @@ class Lookups(InTrace):
             return each(key, lambda one: self.call(getattr(self.get_item(target, one), name))(*args, **kwargs))
 
         return MethodOfEach(call)
+
+    def _expect_no_key(self, target: Any, key: OneOf) -> None:
+        """Let a dict of the program's be one with traced keys, where a handler waits for a key, one of several, that it may lack.
+
+        Else each of the keys would be there or not by itself, and the handler be one block for all of them.
+        """
+        if not isinstance(target, dict) or hasattr(type(target), "__missing__") or catching(KeyError) is None:
+            return
+        keys = candidates_of(key)
+        if is_own_dict(target) and not any(map(holds_traced, keys)):
+            if any(one not in target or is_perhaps(target[one]) for one in keys):
+                self.keys.end_trace(target, "A handler waits for a key of a dict that a traced condition has selected")
 
     def _taken(self, target: Any, key: Any) -> Any:
         """What a traced mask takes of an array, or an index of traced length; None if the key has neither."""
@@ -385,6 +399,11 @@ class Lookups(InTrace):
             f"{user_location()}\n  A {kind} is indexed by a traced value, and its items do not stack into one "
             f"array: the item is known only at run time.\n  {remedy}."
         )
+
+
+def _finds_each(target: Any, key: OneOf) -> bool:
+    """Whether a set or dict with traced keys finds one of several constants by itself."""
+    return isinstance(target, KeyedList) and not any(map(holds_traced, candidates_of(key)))
 
 
 def _nothing(_: Any) -> None:

@@ -23,7 +23,6 @@ from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, Region
 from autograph.runtime.heap.reach import same
 from autograph.runtime.layouts.describe import is_leaf
-from autograph.runtime.layouts.key_order import order_as
 from autograph.runtime.layouts.kinds import tags_in
 from autograph.runtime.layouts.sides import with_numbers
 from autograph.runtime.layouts.statement_variables import (
@@ -511,9 +510,7 @@ class LoopTrace:
         parts = LoopTrace.parts.made(self)
         if unchanged and (parts is None or parts.all_kept(carried)):
             return  # nothing changed: the variable keeps its value, identity included
-        value = carried.unflatten(leaves)
-        if self.settling.surely_runs and LOCAL.has_perhaps:
-            order_as(value, carried.last)
+        value = carried.after_loop(leaves, self.settling.surely_runs)
         if carried.lists:
             value = self.lists.after(carried, value)
         if parts is not None:

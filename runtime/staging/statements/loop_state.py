@@ -22,6 +22,7 @@ from autograph.runtime.heap.journal import Place, Region
 from autograph.runtime.heap.unknown import Reason
 from autograph.runtime.layouts.describe import typed, unflatten, untyped, without_known_tags
 from autograph.runtime.layouts.join import Joiner
+from autograph.runtime.layouts.key_order import order_as
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of, tags_in
 from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, sizes_that_change, too_many
 from autograph.runtime.layouts.objects import is_plain_object
@@ -41,6 +42,7 @@ from autograph.runtime.staging.statements.growing_lists import GrowingList
 from autograph.runtime.staging.statements.joined_parts import EndParts
 from autograph.runtime.staging.statements.list_growth import ListEnd
 from autograph.runtime.staging.statements.nones import narrowed
+from autograph.runtime.tracing.recording import LOCAL
 
 Thunk = Callable[[], Any]
 ENDLESS = StagedIterable(None, (), lambda index, slices: None)
@@ -242,6 +244,13 @@ class Carried:
         """Carry it by another layout."""
         self.layout, self.start = untyped(layout.inner), start
         self.types = [leaf.type if isinstance(leaf, Array) else None for leaf in leaves_of(layout)]
+
+    def after_loop(self, leaves: list[Any], surely_runs: bool) -> Any:
+        """The value after the loop, which ``surely_runs`` if it has an iteration."""
+        value = self.unflatten(leaves)
+        if surely_runs and LOCAL.has_perhaps:
+            order_as(value, self.last)
+        return value
 
     def at_start(self) -> Any:
         """The value before the loop; it has what only iterations set, too."""
