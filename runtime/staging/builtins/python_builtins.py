@@ -27,6 +27,7 @@ from autograph.runtime.containers.iterables import (
 )
 from autograph.runtime.containers.iterators import Iterated, SequenceIterator
 from autograph.runtime.containers.keyed_lists import KeyedList
+from autograph.runtime.containers.modular_powers import power_modulo
 from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
 from autograph.runtime.containers.traced_dicts import DictView, TracedDict
@@ -535,18 +536,29 @@ class Builtins(InTrace):
     def _pow(self, base: Any, exp: Any, mod: Any = None) -> Any:
         if mod is None or not builtins.any(map(self.backend.is_traced, (base, exp, mod))):
             return pow(base, exp, mod)
-        largest = int(np.iinfo(jnp.result_type(int)).max)
-        if not isinstance(exp, int) or exp < 0 or not isinstance(mod, int) or not 0 < abs(mod) ** 2 <= largest:
+        base, exp, mod = (each + 0 if jnp.result_type(each) == np.bool_ else each for each in (base, exp, mod))
+        if not builtins.all(jnp.issubdtype(jnp.result_type(each), jnp.integer) for each in (base, exp, mod)):
+            return pow(*(each if isinstance(each, int) else 1.0 for each in (base, exp, mod)))  # raises
+        info = np.iinfo(jnp.result_type(int))
+        large = [each for each in (base, mod) if isinstance(each, int) and not info.min < each <= info.max]
+        if not isinstance(mod, int) and np.iinfo(mod.dtype).max > info.max:
+            large.append(mod.dtype)
+        if large:
             raise StagingError(
-                f"{user_location()}\n  `pow` with a modulus is staged for an exponent that is a Python int, and a modulus that is one too "
-                f"and whose square fits the integers of the program; here they are {exp} and {mod}.\n  Pass them as Python "
-                "ints, or multiply in a loop."
+                f"{user_location()}\n  `pow` with a modulus is staged here, and {large[0]} does not fit the integers of the program, "
+                f"which have {info.bits} bits.\n  Pass Python ints, or set jax_enable_x64."
             )
-        result, power = jnp.asarray(1 % mod, jnp.result_type(int)), base % mod
-        while exp:
-            result = result * power % mod if exp & 1 else result
-            power, exp = power * power % mod, exp >> 1
-        return result
+        self._check_value(mod != 0, "pow() 3rd argument cannot be 0")
+        found, has_inverse = power_modulo(base, exp, mod)
+        self._check_value(has_inverse, "base is not invertible for the given modulus")
+        return found
+
+    def _check_value(self, condition: Any, text: str) -> None:
+        """Raise `ValueError` where the condition is false; not in a program that cannot raise."""
+        if condition is not True and self.checks.can_raise_later(ValueError):
+            self.checks.raise_unless(condition, lambda: ValueError(text), is_check=True)
+        elif condition is False:
+            raise ValueError(text)
 
     def _any(self, iterable: Any) -> Any:
         return self._reduce(iterable, builtins.any, jnp.any, lambda a, b: a | b)
