@@ -135,3 +135,75 @@ def test_writes_to_what_may_be_the_argument_are_seen_or_refused():
 def test_a_bare_jit_refuses_what_grows():
     with pytest.raises(ag.StagingError, match="returns values of different types"):
         jax.jit(ag.convert(bits))(jnp.int32(5))
+
+
+def parities(n):
+    if n == 0:
+        return [], []
+    even, odd = parities(n // 10)
+    d = n % 10
+    if d % 2 == 0:
+        return even + [d], odd
+    return even, odd + [d]
+
+
+def bits_and_ones(n):
+    if n == 0:
+        return [], 0
+    found, ones = bits_and_ones(n // 2)
+    return found + [n % 2], ones + n % 2
+
+
+def partitioned(xs, pivot):
+    if not xs:
+        return [], [], 0
+    less, more, count = partitioned(xs[1:], pivot)
+    if xs[0] < pivot:
+        return [xs[0], *less], more, count + 1
+    return less, [xs[0], *more], count
+
+
+@pytest.mark.parametrize("f", [parities, bits_and_ones])
+@pytest.mark.parametrize("n", [0, 222, 12345, 2**31 - 1])
+def test_lists_in_a_tuple_grow(f, n):
+    same(ag.function(f)(jnp.int32(n)), f(n))
+
+
+def test_lists_in_a_tuple_of_an_argument_of_traced_length():
+    def f(xs):
+        less, more, count = partitioned([x for x in xs if x > 0], 4)
+        less.append(0)
+        return less, more, count
+
+    for xs in ([5, 3, 9, -1, 1], [-1, -2, -3, -4, -5], [4, 4, 4, 4, 4]):
+        same(ag.function(f)(jnp.array(xs)), f(xs))
+
+
+def one_list_twice(n):
+    found = [0, 1]
+    if n <= 0:
+        return found, found
+    return one_list_twice(n - 1)
+
+
+def one_list_twice_and_longer(n):
+    if n <= 0:
+        found = []
+        return found, [5, found]
+    found = one_list_twice_and_longer(n - 1)[0]
+    return found, [6, found]
+
+
+@pytest.mark.parametrize("f", [one_list_twice, one_list_twice_and_longer])
+def test_one_list_that_is_returned_twice(f):
+    def written(n):
+        one, other = f(n)
+        one.append(n)
+        return one, other
+
+    def read(n):
+        return f(n)
+
+    same(ag.function(read)(jnp.int32(2)), read(2))
+    with pytest.raises(ag.StagingError, match="It may be the one that"):
+        ag.function(written)(jnp.int32(2))

@@ -13,7 +13,7 @@ import numpy as np
 from autograph.backends.base import LeafType
 from autograph.backends.recursive import FunctionBody
 from autograph.runtime.containers.padded import Padded
-from autograph.runtime.containers.parts import parts_of
+from autograph.runtime.containers.parts import Path, parts_of
 from autograph.runtime.effects.raising import current
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.kinds import Array, Layout, leaves_of
@@ -36,6 +36,18 @@ class Marker:
     where: str
 
 
+@dataclass
+class ReturnedList:
+    """A list that calls return, in room that may prove too small.
+
+    Attributes: room, capacity; elements (a list that can hold the elements of all that have been returned).
+    """
+
+    room: Room
+    capacity: int
+    elements: Padded | None = None
+
+
 class Known:
     """What has been found of one function for arguments of certain types: the layout of its results, and what it writes.
 
@@ -44,15 +56,15 @@ class Known:
       never: whether none returns.
       state: what it writes of what was there before.
       shares: whether a result may be, or hold, a container that was there before the call.
-      room: that of a result that is a list, of which calls return longer ones than those in them; its capacity. None of another.
+      same: the ways to containers in a result, in pairs, that may lead to one.
+      lists: those of a result, alone or in a tuple, of which calls return longer ones than those in them, by their position.
       loops: what the loops in it write.
-      elements: a list that can hold the elements of all lists that it has returned; None of another result.
     """
 
     def __init__(self, state: CarriedState) -> None:
         self.shares = False
-        self.room: tuple[Room, int] | None = None
-        self.elements: Padded | None = None
+        self.same: set[tuple[Path, Path]] = set()
+        self.lists: dict[int | None, ReturnedList] = {}
         self.layout: Layout | None = None
         self.never = False
         self.loops = WrittenByLoops(state.carries)

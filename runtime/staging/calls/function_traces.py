@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -32,6 +33,7 @@ from autograph.runtime.staging.calls.calls_under_way import (
     InTraceOfCalls,
     Known,
     Marker,
+    ReturnedList,
     TraceOfCalls,
     containers_in,
 )
@@ -43,24 +45,38 @@ _PASSES = 8
 
 
 def _in_room(value: Any, known: Known) -> Any:
-    """A list in room for so many elements; raises, when the program runs, where it is longer. Any other value as it is."""
-    if known.room is None or not isinstance(value, list):
+    """A result with its lists in room for so many elements; raises, when the program runs, where one is longer."""
+    if type(value) is tuple:
+        return tuple(_list_in_room(part, known.lists.get(k)) for k, part in enumerate(value))
+    return _list_in_room(value, known.lists.get(None))
+
+
+def _list_in_room(value: Any, returned: ReturnedList | None) -> Any:
+    """A list that is ``returned`` in its room. Any other value as it is."""
+    if returned is None or not isinstance(value, list):
         return value
     made: Any = value if isinstance(value, TracedList) else LANGUAGE.operators.new_list(value)
     held = None if made.most is not None or made.stands_for is not list else as_seen(made.contents())
     if held is not None:
-        elements = known.elements or Padded(0, list(map(STAGING.no_rows, held.types)), held.kind, 0)
-        known.elements = elements.joined(held.kind, held.types)
-    if known.elements is None:
+        elements = returned.elements or Padded(0, list(map(STAGING.no_rows, held.types)), held.kind, 0)
+        returned.elements = elements.joined(held.kind, held.types)
+    if returned.elements is None:
         return value
-    room, capacity = known.room
-    held = known.elements if held is None else held.joined(known.elements.kind, known.elements.types)
+    room, capacity, elements = returned.room, returned.capacity, returned.elements
+    held = elements if held is None else held.joined(elements.kind, elements.types)
     made.check_room(held.with_(capacity=capacity, reserved=room))
     held = held.within(capacity) if held.capacity > capacity else held.with_room(capacity)
     length = jnp.asarray(held.length)
     return TracedList((), LANGUAGE.operators).holding(
         held.with_(length=length, reserved=False, extent=exactly(capacity))
     )
+
+
+def _lists_in(layout: Layout) -> dict[int | None, Layout]:
+    """The lists that a result of this layout is, or has in a tuple, by their positions."""
+    if isinstance(layout, Tree) and layout.kind is tuple:
+        return {k: part for k, part in enumerate(layout.parts) if _is_list(part)}
+    return {None: layout} if _is_list(layout) else {}
 
 
 def _is_list(layout: Layout) -> bool:
@@ -81,7 +97,7 @@ class FunctionTraces(InTraceOfCalls):
         assert known is not None
         left = _PASSES
         while left:
-            shared, known.state.is_changed, places = known.shares, False, known.state.count
+            shared, known.state.is_changed, places = (known.shares, len(known.same)), False, known.state.count
             traced, layout = self._trace(active, call)
             if not self._backend.functions_called(traced) and not active.is_called:
                 return None
@@ -93,7 +109,11 @@ class FunctionTraces(InTraceOfCalls):
                 # That no path returns was found while not all that calls write was known.
                 known.layout, known.never = self._joined(known, layout, traced, active.marker), False
             left = _PASSES if known.state.count > places else left - 1
-            if known.state.is_changed or (known.layout, known.never) != found or known.shares != shared:
+            if (
+                known.state.is_changed
+                or (known.layout, known.never) != found
+                or (known.shares, len(known.same)) != shared
+            ):
                 continue
             if known.layout is None:
                 known.layout, known.never = ABSENT, True
@@ -110,14 +130,19 @@ class FunctionTraces(InTraceOfCalls):
         rooms = None if LOCAL.frame is None else LOCAL.frame.rooms
         if known.layout is None or known.never or rooms is None:
             return False
-        found = self._typed(layout, traced)
+        before, after = _lists_in(known.layout), _lists_in(self._typed(layout, traced))
+        grown = {k for k in before.keys() & after.keys() if self._differ(before[k], after[k])}
+        for k in sorted(grown, key=str):
+            name = f"the list that {marker.name} returns{'' if k is None else f' as item {k}'}"
+            room = RoomInRecursion(marker.where, name, rooms, function=marker.name)
+            known.lists.setdefault(k, ReturnedList(room, rooms.of(room.where, room.name, 1)))
+        known.layout = None if grown else known.layout
+        return bool(grown)
+
+    def _differ(self, one: Layout, other: Layout) -> bool:
         joiner = Joiner(self._backend)
-        joiner.join("the value", known.layout, found)
-        if not joiner.mismatches or not (_is_list(known.layout) and _is_list(found)):
-            return False
-        room = RoomInRecursion(marker.where, f"the list that {marker.name} returns", rooms, function=marker.name)
-        known.room, known.layout = (room, rooms.of(room.where, room.name, 1)), None
-        return True
+        joiner.join("the value", one, other)
+        return bool(joiner.mismatches)
 
     def _joined(self, known: Known, layout: Layout, traced: Traced, marker: Marker) -> Layout:
         """The layout of results so far, and of those of one more trace."""
@@ -263,7 +288,12 @@ class FunctionTraces(InTraceOfCalls):
         return [place.key for place, _ in lasting]
 
     def _note_shared(self, result: Any, before: set[int], active: Activation) -> None:
-        """Note whether a result is, or holds, what was there before the call: it would be a copy."""
-        assert active.known is not None
-        if any(id(part) in before for part in parts_of(result).values()):
-            active.known.shares = True
+        """Note whether a result is, or holds, what was there before the call, or one container twice: these would be copies."""
+        known, found = active.known, parts_of(result)
+        assert known is not None
+        if any(id(part) in before for part in found.values()):
+            known.shares = True
+        marks = {path: self._raising.identities.conditions_of(id(part)).keys() for path, part in found.items()}
+        for one, other in itertools.combinations(found, 2):
+            if found[one] is found[other] or not marks[one].isdisjoint(marks[other]):
+                known.same.add((one, other))

@@ -297,11 +297,16 @@ class Recursion(InTraceOfCalls):
         pending = iter(outputs[:count])
         leaves = [leaf.value if isinstance(leaf, Static) else next(pending) for leaf in leaves_of(known.layout)]
         result = unflatten(known.layout, leaves)
-        found = parts_of(result).values()
+        parts = parts_of(result)
+        found = parts.values()
         for part in found:
             self.journal.born(part)
+        identities = self._raising.identities
+        for path, part in parts.items() if known.same else ():  # those before are related by now
+            others = [identities.own_mark(parts[one]) for one, other in known.same if other == path]
+            if others:
+                identities.relate(part, dict.fromkeys(frozenset().union(*others)), user_location())
         if known.shares and found:
-            identities = self._raising.identities
             before = [*call.containers(), *containers_in(Snapshot((call.function,), ()).reachable())]
             marks = frozenset().union(*map(identities.own_mark, before))
             when = dict.fromkeys(marks)
