@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -47,7 +46,7 @@ def power_modulo(base: Any, exp: Any, mod: Any) -> tuple[Any, Any]:
 
 
 def _unsigned() -> Any:
-    return jnp.uint64 if jax.config.jax_enable_x64 else jnp.uint32
+    return jnp.uint64 if jnp.result_type(int) == np.int64 else jnp.uint32
 
 
 def _magnitude(number: Any) -> Any:

@@ -538,7 +538,7 @@ class Builtins(InTrace):
             return pow(base, exp, mod)
         base, exp, mod = (each + 0 if jnp.result_type(each) == np.bool_ else each for each in (base, exp, mod))
         if not builtins.all(jnp.issubdtype(jnp.result_type(each), jnp.integer) for each in (base, exp, mod)):
-            return pow(*(each if isinstance(each, int) else 1.0 for each in (base, exp, mod)))  # raises
+            raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
         info = np.iinfo(jnp.result_type(int))
         large = [each for each in (base, mod) if isinstance(each, int) and not info.min < each <= info.max]
         if not isinstance(mod, int) and np.iinfo(mod.dtype).max > info.max:
