@@ -347,3 +347,32 @@ def test_a_loop_over_nothing_in_a_loop_that_grows_a_list():
         return row
 
     agree(rows(X), ag.function(rows)(X))
+
+
+def composed(f, g):
+    return lambda v: f(g(v))
+
+
+def test_a_loop_that_makes_a_function_around_the_last_is_unrolled():
+    def f(xs):
+        g, total = lambda v: v, 0
+        for x in xs:
+            g = composed(lambda v, x=x: 2 * v + x, g)
+            total += x
+        return g(1), total
+
+    for xs in ([1, 3, 2], [4, 5, 6]):
+        assert tuple(map(int, ag.function(f)(jnp.array(xs)))) == f(xs)
+
+
+def test_one_of_which_only_the_run_knows_the_length_is_refused():
+    def f(n):
+        g = increment = lambda v: v + 1
+        for _ in range(n):
+            g = composed(increment, g)
+        return g(0)
+
+    with pytest.raises(
+        ag.StagingError, match=r"'g': an iteration of this staged loop makes a function .*\n.* at most 64 items"
+    ):
+        ag.function(f)(jnp.array(3))

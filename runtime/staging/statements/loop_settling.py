@@ -46,6 +46,7 @@ from autograph.runtime.staging.statements.loop_state import (
     CarriedFurtherOut,
     CarryChanges,
     VariableEnd,
+    function_made,
     lasting,
     refuse_nesting,
     take_seen,
@@ -231,7 +232,9 @@ class Settling:
                 line_of = functools.partial(self._line_of, end, leaves)
                 self._mismatches[count:] = [each.located(None, line_of) for each in self._mismatches[count:]]
         if self._mismatches:
-            raise self.carry.change(self._mismatches, self.options.has_invariants)
+            raise function_made(self, self._mismatches) or self.carry.change(
+                self._mismatches, self.options.has_invariants
+            )
         return again
 
     def _line_of(self, end: BodyEnd, leaves: Sequence[Any], place: int) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -119,7 +120,7 @@ class CarryChanges(StagingError):
 
 
 class NodesMade(StagingError):
-    """Each iteration makes an object that later ones reach.
+    """Each iteration makes an object, or a function, that later ones reach.
 
     Attributes: loop (the `Settling` of the loop).
 
@@ -131,11 +132,20 @@ class NodesMade(StagingError):
         self.loop = loop
         kind = type(made).__name__
         super().__init__(
-            f"{loop.carry.where}\n  {name!r}: an iteration of this staged loop makes a {kind} and leaves it there. Objects that lead to "
+            f"{loop.carry.where}\n  {name!r}: an iteration of this staged loop makes a {kind} and leaves it there. Those that lead to "
             f"each other must be known while tracing, and how many iterations make one is known only at run time.\n"
             f"  Loop over a range or an array of at most {UNROLLED_AT_MOST} items, or end the loop (break, return) where it makes the "
             f"{kind}, or hold the values, and the index of each next one, in lists."
         )
+
+
+def function_made(loop: Any, mismatches: Sequence[Mismatch]) -> NodesMade | None:
+    """The refusal of a loop each of whose iterations makes a function around that of the one before; None if these differ otherwise."""
+    for each in mismatches:
+        right = each.right.inner if isinstance(each.right, Maybe) else each.right
+        if each.is_too_many and isinstance(right, Static) and isinstance(right.value, types.FunctionType):
+            return NodesMade(loop, right.value, each.name)
+    return None
 
 
 class CarriedFurtherOut(BaseException):
