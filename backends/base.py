@@ -323,6 +323,12 @@ class Staging(Protocol):
     def with_whole_rows(self, array: Any) -> Any:
         """The array with all of its rows on each device, where its type says that they are spread over several."""
 
+    def power_modulo(self, base: Any, exp: Any, mod: Any) -> tuple[Any, Any]:
+        """``pow(base, exp, mod)`` of integers, and whether the base has an inverse where the exponent is negative.
+
+        ``mod`` is not zero, and Python integers fit the program's, except for the exponent.
+        """
+
     def no_rows(self, type: LeafType) -> Any:
         """An array of no values of this type, which lies as those do where that is part of the type."""
 

@@ -26,6 +26,7 @@ from autograph.backends.xla.discharge import Cell, evaluate
 from autograph.backends.xla.errors import Errors
 from autograph.backends.xla.export import SavedProgram, exported
 from autograph.backends.xla.leaf_types import as_struct, in_room, type_of
+from autograph.backends.xla.modular_powers import power_modulo
 from autograph.backends.xla.parts import needed_for
 from autograph.backends.xla.raising import may_raise, raise_if, sites_in
 from autograph.backends.xla.receivers import Receiver, is_clear, receiving, unless_thrown, written_unless_thrown
@@ -94,6 +95,9 @@ class XlaStaging:
     def with_whole_rows(self, array: Any) -> Any:
         lies = explicit_sharding(jax.typeof(array))
         return laid(array, lies and _of_rows(_of_one_row(lies)))
+
+    def power_modulo(self, base: Any, exp: Any, mod: Any) -> tuple[Any, Any]:
+        return power_modulo(base, exp, mod)
 
     def no_rows(self, type: LeafType) -> Any:
         return _room(0, type.shape, type.dtype, type.sharding)

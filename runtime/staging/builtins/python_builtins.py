@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend, NotRollable
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.iterables import (
     StagedItems,
     StagedRange,
@@ -27,7 +28,6 @@ from autograph.runtime.containers.iterables import (
 )
 from autograph.runtime.containers.iterators import Iterated, SequenceIterator
 from autograph.runtime.containers.keyed_lists import KeyedList
-from autograph.runtime.containers.modular_powers import power_modulo
 from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
 from autograph.runtime.containers.traced_dicts import DictView, TracedDict
@@ -538,7 +538,8 @@ class Builtins(InTrace):
             return pow(base, exp, mod)
         base, exp, mod = (each + 0 if jnp.result_type(each) == np.bool_ else each for each in (base, exp, mod))
         if not builtins.all(jnp.issubdtype(jnp.result_type(each), jnp.integer) for each in (base, exp, mod)):
-            raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
+            values: list[Any] = [each if isinstance(each, int) else 1.0 for each in (base, exp, mod)]
+            return pow(*values)  # raises Python's error
         info = np.iinfo(jnp.result_type(int))
         large = [each for each in (base, mod) if isinstance(each, int) and not info.min < each <= info.max]
         if not isinstance(mod, int) and np.iinfo(mod.dtype).max > info.max:
@@ -549,7 +550,7 @@ class Builtins(InTrace):
                 f"which have {info.bits} bits.\n  Pass Python ints, or set jax_enable_x64."
             )
         self._check_value(mod != 0, "pow() 3rd argument cannot be 0")
-        found, has_inverse = power_modulo(base, exp, mod)
+        found, has_inverse = STAGING.power_modulo(base, exp, mod)
         self._check_value(has_inverse, "base is not invertible for the given modulus")
         return found
 
