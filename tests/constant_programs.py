@@ -331,5 +331,22 @@ def a_loop_through_a_chosen_function(xs):
     return total
 
 
+def names_of_chosen_functions(xs):
+    def less(v):
+        "Subtract."
+        return v - 1
+
+    def half(v):
+        "Divide."
+        return v / 2
+
+    step = less if xs[0] > 0 else half
+    kind = Light if xs[1] > 0 else Priority
+    last = step if xs[2] > 0 else None
+    texts = f"{step.__name__}: {step.__doc__}", step.__qualname__.rpartition(".")[2], getattr(step, "__name__", "")
+    is_here = step.__module__ == __name__
+    return texts, is_here, kind.__name__, "none" if last is None else last.__name__
+
+
 _OWN = [value for value in list(globals().values()) if getattr(value, "__module__", "") == __name__]
 PROGRAMS = [value for value in _OWN if callable(value) and not isinstance(value, type)]

@@ -90,6 +90,10 @@ class LowerOperators(EvaluatedParts):
         def extend(items, more):      →   def extend(items, more):
             items += more                     items = ag__.operate('+=', items, more)
 
+    A value that may be one of several functions is asked for the name of each:
+
+        step.__name__     →   ag__.get_attr(step, '__name__')
+
     What surely is a truth value of Python's has a number as its inverse, where that of an array is its negation:
 
         ~bool(a)      →   ~ag__.operate('+', bool(a))
@@ -97,7 +101,7 @@ class LowerOperators(EvaluatedParts):
     Attributes: shared (names that may be bound to such a list), inverted (such inversions), displays (names that are bound
     to tuples and lists that are written out), has_items (whether such are items of lists, which names may be bound to), items
     (names that are bound to items of lists that another function of the file may have filled so), nones (names that are bound
-    to None).
+    to None), called (what is called).
     """
 
     applies_to: frozenset[type] | None = _OPERATIONS
@@ -112,6 +116,7 @@ class LowerOperators(EvaluatedParts):
         self.items: set[str] = set()
         self.truths: set[str] = set()
         self.handled: set[gast.AST] = set()
+        self.called: set[gast.AST] = set()
         self.inverted: set[gast.AST] = set()
 
     def __call__(self, node: gast.AST) -> gast.AST:
@@ -129,13 +134,14 @@ class LowerOperators(EvaluatedParts):
         self.truths = self._bound_to_truths(bindings)
         self.handled = set(filter(may_raise_for_numbers, handled_parts(self.context, parts, _RAISED)))
         self.handled |= set(filter(_reads_attribute, handled_parts(self.context, parts, (AttributeError,))))
-        self.handled -= {part.func for part in parts if isinstance(part, gast.Call)}
+        self.called = {part.func for part in parts if isinstance(part, gast.Call)}
+        self.handled -= self.called
         lacking = self.context.partial_writes.attributes
         lacks = lacking and any(isinstance(part, gast.Attribute) and part.attr in lacking for part in parts)
         inverted = [part for part in parts if isinstance(part, gast.UnaryOp) and isinstance(part.op, gast.Invert)]
         certain = CertainValues(self.context, parts) if inverted else None
         self.inverted = {part for part in inverted if certain is not None and certain.is_truth(part.operand)}
-        asked = (self._may_be_of_containers, self._counts_truths, _is_class)
+        asked = (self._may_be_of_containers, self._counts_truths, self._is_special)
         operations = [part for part in parts if type(part) in _OPERATIONS]
         is_known = lacks or self.context.special_methods or self.handled or self.inverted
         if is_known or any(ask(part) for part in operations for ask in asked):
@@ -205,7 +211,7 @@ class LowerOperators(EvaluatedParts):
         name = self.context.mangled(node.attr)
         is_computed = (
             name in self.context.special_methods
-            or _is_class(node)
+            or self._is_special(node)
             or node.attr in self.context.partial_writes.attributes
         )
         is_read = isinstance(node.ctx, gast.Load) and (is_computed or node in self.handled)
@@ -215,6 +221,12 @@ class LowerOperators(EvaluatedParts):
             return node
         name = constant(self.context.mangled(node.attr))
         return placed(self.context.call("get_attr", node.value, name), node)
+
+    def _is_special(self, node: gast.AST) -> bool:
+        """Whether this asks a value, which may be one of several, for its class, its name or its documentation."""
+        if not isinstance(node, gast.Attribute) or not (node.attr.startswith("__") and node.attr.endswith("__")):
+            return False
+        return node.attr == "__class__" or node not in self.called
 
     def _may_be_of_containers(self, node: gast.AST) -> bool:
         """Whether this may compare tuples or lists, of whose items Python asks the truth.
@@ -357,11 +369,6 @@ def _compares(node: gast.AST) -> bool:
 def _is_display(node: gast.AST) -> bool:
     """Whether this is a tuple or list that is written out."""
     return isinstance(node, gast.Tuple | gast.List) and bool(node.elts)
-
-
-def _is_class(node: gast.AST) -> bool:
-    """Whether this asks a value, which may be one of several objects, for its class."""
-    return isinstance(node, gast.Attribute) and node.attr == "__class__"
 
 
 def _may_extend(node: gast.AST) -> bool:

@@ -372,8 +372,8 @@ class Operations(InTrace):
         kind = type(target)
         if kind is super:
             return self._inherited(target, name)
-        if kind is OneOf and name == "__class__":
-            return each(target, lambda one: one.__class__, is_pure=True)
+        if kind is OneOf and name.startswith("__") and name.endswith("__"):
+            return each(target, lambda one: self.get_attr(one, name), is_pure=True)
         descriptor = class_attribute(kind, name)
         if isinstance(descriptor, property) and type(descriptor.fget) is types.FunctionType:
             if user_method(kind, "__getattribute__") is None and not is_library(descriptor.fget):
