@@ -157,6 +157,9 @@ class Backend(Recursions, Protocol):
     ) -> Traced:
         """Run ``block`` once on stand-ins of these types. Leaves that are ``unchanged``, to which it may add, stay the same."""
 
+    def blocks_around(self) -> Sequence[Any]:
+        """The traces of the blocks around here, innermost first, up to one that is not of a block: JAX's own, or a Function's."""
+
     def is_small(self, array: Any) -> bool:
         """Whether an operation on this array costs less than choosing whether to run it."""
 

@@ -50,6 +50,9 @@ class PythonBackend:
     ) -> Traced:
         return _unreachable()
 
+    def blocks_around(self) -> Sequence[Any]:
+        return _unreachable()
+
     def is_small(self, array: Any) -> bool:
         return _unreachable()
 

@@ -31,6 +31,9 @@ class _Thread(threading.local):
       written: by id, the containers outside the function traced now that its program writes when it runs.
       facts: what the branches being traced know: for each ``present`` of an `Optional`, by identity, whether it is true there;
         for the number of a `OneOf`, which candidates it may be.
+      blocks: the traces of the blocks of statements that are being traced, outermost first.
+      paths: the branches that are being traced, outermost first: each its predicate, whether it runs where that holds, and the
+        trace of its block; see `recording.on_path`.
       counts: by id, the lengths and masks of arrays of traced length; see `PaddedArray`.
       summary_default: the writer and the step of summaries, as an array.
       summary_step: the Variable that this thread made the default step last.
@@ -52,6 +55,8 @@ class _Thread(threading.local):
         self.receivers: list[Any] = []
         self.written: dict[int, Any] = {}
         self.facts: list[tuple[Any, Any]] = []
+        self.blocks: list[Any] = []
+        self.paths: list[tuple[Any, bool, Any]] = []
         self.counts: dict[int, Any] = {}
         self.summary_default: Any = None
         self.summary_step: Any = None

@@ -61,7 +61,7 @@ TOKENS = (COMPAT, "jax._src.dispatch.runtime_tokens")
 # What is to go: no line is added here.
 NOT_YET = {("autograph.runtime.state.variables", "jax.core.eval_context")}
 # The parameters of our own primitives.
-OWN_PARAMETERS = {"callee", "choice", "program", "rows", "sites", "sweep"}
+OWN_PARAMETERS = {"callee", "choice", "lanes", "program", "rows", "sites", "sweep"}
 # Private by their spelling only: the interface of named tuples.
 NAMED_TUPLE = {"_fields", "_replace", "_asdict"}
 

@@ -1093,6 +1093,33 @@ def variables():
             transformed(ONES)
 
 
+@claim("A traced condition or index selects the values of Variables")
+def selected_variables():
+    a, b = ag.Variable(1.0), ag.Variable(2.0)
+
+    def kept(x):
+        v = a if x > 0 else b
+        a.assign(100.0)
+        return v + 0
+
+    def assigned(x):
+        v = a if x > 0 else b
+        v.assign(x)
+
+    def bound(x):
+        if x > 0:
+            v = a
+        else:
+            v = b
+        return v + 0
+
+    assert ag.function(kept)(X) == 1
+    with pytest.raises(ag.StagingError, match="'assign' is an attribute of Variables"):
+        ag.function(assigned)(X)
+    with pytest.raises(ag.StagingError, match="XLA selects values, not Variables"):
+        ag.function(bound)(X)
+
+
 @claim("`jnp.where` evaluates both sides")
 def both_sides():
     f = ag.function(lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0))

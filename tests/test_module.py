@@ -106,3 +106,29 @@ def test_a_name_by_the_class_or_given():
     for bad in ("a b", "", 3):
         with pytest.raises(ValueError, match="name of a module must be an identifier"):
             Named(bad)
+
+
+class Scale(ag.Module):
+    def __init__(self, by):
+        self.by = ag.Variable(by)
+        self.calls = ag.Variable(0)
+
+    def __call__(self, x):
+        self.calls.assign_add(1)
+        return x * self.by
+
+
+def test_a_module_that_a_condition_selects():
+    def run(modules, x, k):
+        first = modules[0] if x > 0 else modules[1]
+        if x > 1:
+            second = modules[1]
+        else:
+            second = first
+        return first(x), second(x), modules[k](x), first.by * 2
+
+    for x, k in ((2.0, 1), (-1.0, 0), (0.5, 1)):
+        found, wanted = [Scale(2.0), Scale(3.0)], [Scale(2.0), Scale(3.0)]
+        results = ag.function(lambda x, k, modules=found: run(modules, x, k))(jnp.array(x), jnp.array(k))
+        assert [float(each) for each in results] == [float(each) for each in run(wanted, x, k)]
+        assert [int(each.calls) for each in found] == [int(each.calls) for each in wanted]

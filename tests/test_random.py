@@ -100,3 +100,34 @@ def test_a_generator_made_for_a_module_is_one_of_its_variables():
     x = jnp.ones(64)
     assert not np.array_equal(dropout(x), dropout(x))
     assert len(dropout.variables) == 1 and dropout.variables[0] is dropout.generator.state
+
+
+def test_a_key_from_outside_is_carried_by_a_loop():
+    start = jax.random.key(0)
+
+    def total(limit):
+        key, found, n = start, 0.0, 0
+        while found < limit:
+            key, used = jax.random.split(key)
+            found += jax.random.uniform(used)
+            n += 1
+        return found, n, jax.random.key_data(key)
+
+    limit = jnp.array(3.0)
+    for staged in (ag.function(total), jax.jit(ag.convert(total))):
+        for found, wanted in zip(staged(limit), total(limit), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_a_key_of_a_branch_with_a_loop_in_a_batch():
+    def drawn(count):
+        key = jax.random.key(0)
+        if count > 0:
+            while count != 0:  # without an end for what is negative
+                key, _ = jax.random.split(key)
+                count -= 1 if count > 0 else 0
+        return jax.random.key_data(key)
+
+    counts = jnp.array([2, -1, 0, 3])
+    found = jax.jit(jax.vmap(ag.convert(drawn)))(counts)
+    np.testing.assert_array_equal(found, [drawn(count) for count in counts])

@@ -381,7 +381,7 @@ lanes_p = jax_compat.new_primitive("cond_lanes")
 class Lanes:
     """(predicates, operands) -> results, as they are evaluated and as derivatives see them.
 
-    ``again``: makes the same of other sizes; see `with_parts`.
+    ``again``: makes the same of other sizes; see `with_parts`. ``has_loop``: whether a branch has one that ends by a test.
     """
 
     def __init__(
@@ -390,8 +390,10 @@ class Lanes:
         smooth: Callable[..., list[Any]],
         results: list[Any],
         again: Callable[[Callable[[Any], Any]], Lanes],
+        has_loop: bool,
     ) -> None:
         self.plain, self.smooth, self.results, self._again = plain, smooth, results, again
+        self.has_loop = has_loop
 
     def with_parts(self, part: Callable[[Any], Any]) -> Lanes:
         """The same of other sizes: ``part`` returns what a program, or another part, is then."""
@@ -422,10 +424,8 @@ class Lanes:
         def again(part: Callable[[Any], Any]) -> Lanes:
             return cls.of(part(branches), flags)
 
-        keys = any(jnp.issubdtype(aval.dtype, jax.dtypes.prng_key) for aval in results)
-        if keys:
-            return cls(plain, plain, results, again)
-        return cls(smooth if any(map(has_loop, branches.pair)) else plain, smooth, results, again)
+        loops = any(map(has_loop, branches.pair))
+        return cls(smooth if loops else plain, smooth, results, again, loops)
 
     def batched(self, axis: Any, flags: Sequence[bool]) -> Lanes:
         """For a batch, in which the marked predicates and operands have a leading axis."""
@@ -435,6 +435,7 @@ class Lanes:
             mapped(self.smooth, axis, flags, everywhere),
             [lifted(aval, axis, True) for aval in self.results],
             lambda part: self.with_parts(part).batched(dataclasses.replace(axis, size=part(axis.size)), flags),
+            self.has_loop,
         )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from autograph.backends.base import MISSING, LeafType, LoopSpec, Output, RolledLoop, Traced
 from autograph.backends.recursive import RecursionSpec
+from autograph.backends.thread import LOCAL
 from autograph.backends.xla import (
     jax_compat,
     leaf_types,
@@ -92,9 +93,13 @@ class XlaBackend:
 
         def run(*operands: Any) -> list[Any]:
             outputs: list[Any] = []
-            given = block(*operands)
-            kept = {id(leaf) for leaf in unchanged}  # the block may have added to them, its own values among others
             here = jax_compat.current_trace()
+            LOCAL.blocks.append(here)
+            try:
+                given = block(*operands)
+            finally:
+                LOCAL.blocks.pop()
+            kept = {id(leaf) for leaf in unchanged}  # the block may have added to them, its own values among others
             for leaf in given:
                 is_own = jax_compat.trace_of(leaf) is here
                 if type(leaf) in (bool, int, float, complex) or (id(leaf) in kept and not is_own):
@@ -109,6 +114,16 @@ class XlaBackend:
         run.__wrapped__ = block  # type: ignore[attr-defined] # JAX's errors name the code that is traced
         program = jax_compat.unaware(jax_compat.recorded(run, list(map(as_struct, operand_types))))
         return Traced(optimized_block(program), tuple(leaves))
+
+    def blocks_around(self) -> list[Any]:
+        found = []
+        here = jax_compat.current_trace()
+        for block in reversed(LOCAL.blocks):
+            if block is not here:
+                break
+            found.append(block)
+            here = jax_compat.trace_around(here)
+        return found
 
     def is_small(self, array: Any) -> bool:
         return size_of(array.shape) <= EVERYWHERE.elements

@@ -112,7 +112,8 @@ def cast(value: Any, type: LeafType) -> Any:
         number = {"b": bool, "i": int, "u": int, "f": float, "c": complex}.get(kind, lambda v: v)(value)
         return jax_compat.varying_along(jnp.asarray(number), type.varying)
     array = jnp.asarray(value)
-    is_stronger = array.weak_type and not type.weak_type and array.dtype != np.bool_
+    is_weak = jax.typeof(array).weak_type  # a key that is no tracer has no such attribute
+    is_stronger = is_weak and not type.weak_type and array.dtype != np.bool_
     if array.dtype != type.dtype or is_stronger:
         array = jax.lax.convert_element_type(array, type.dtype)
     if array.shape != type.shape:  # it is of traced length, and has less room

@@ -197,7 +197,18 @@ def choose(active: Any, taken: Sequence[Any], other: Sequence[Any]) -> list[Any]
 
 def has_loop(program: ClosedJaxpr) -> bool:
     """Whether there is a loop in it that ends by a test: from a state that it was never meant for it may not end."""
-    return any(jax_compat.kind(equation) is Kind.WHILE for equation in jax_compat.all_equations(program.jaxpr))
+    return any(map(_is_loop, jax_compat.all_equations(program.jaxpr)))
+
+
+# Of our own: loops, and what may have one in it that is no program among the parameters.
+_WITH_LOOPS = frozenset(["while_recorded", "while_reversed", "recursive_call", "saved", "exported_for", "linear"])
+
+
+def _is_loop(equation: Any) -> bool:
+    name = jax_compat.name_of(equation)
+    if name == "cond_lanes":
+        return bool(equation.params["lanes"].has_loop)
+    return jax_compat.kind(equation) is Kind.WHILE or name in _WITH_LOOPS
 
 
 def one_for_all(active: Any, operands: Sequence[Any], batched: Sequence[bool]) -> list[Any]:

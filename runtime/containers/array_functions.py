@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
+from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.tracing.language import LANGUAGE
 
 # They call functions of the user's, or read and write files.
@@ -64,7 +65,7 @@ def _has_tracer(value: Any) -> bool:
         return True
     if type(value) in (list, tuple):
         return any(map(_has_tracer, value))
-    return isinstance(value, jax.core.Tracer)
+    return isinstance(value_of(value), jax.core.Tracer)
 
 
 def _numpy_twins() -> dict[Any, Callable[..., Any]]:

@@ -20,6 +20,7 @@ from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.padded_arrays import is_open_array
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
@@ -166,6 +167,7 @@ def make_range(*arguments: Any) -> StagedRange:
 
     Where a traced step turns out to be zero, the program raises as Python does, if it can raise.
     """
+    arguments = tuple(map(value_of, arguments))
     is_known_step = len(arguments) < 3 or is_symbolic_size(arguments[2])
     limit = arguments[0] if len(arguments) == 1 and is_symbolic_size(arguments[0]) else None
     arguments = tuple(jnp.asarray(part) if is_symbolic_size(part) else part for part in arguments)

@@ -228,7 +228,6 @@ class Journal:
     Attributes:
       watch: what the trace of a compiled function writes outside of staged blocks, if one runs.
       regions: the open regions, innermost last.
-      paths: the branches that are being traced, outermost first: each its predicate, and whether it runs where that holds.
       is_rolling: whether a loop that Python could run is being tried as one staged loop.
       observers: what is to be told of the blocks.
       selected: the places of aliases that writes outside of all regions, and of the trace of a `Function`, have let hold what a
@@ -246,7 +245,6 @@ class Journal:
     def __init__(self) -> None:
         self.regions: list[Region] = []
         self.watch: Watch | None = None
-        self.paths: list[tuple[Any, bool]] = []
         self.is_rolling = False
         self.observers: list[Observer] = []
         self.is_stepping = False

@@ -62,7 +62,12 @@ def _is_plain_kind(kind: type) -> bool:
         return False
     if any(hasattr(kind, name) for name in _NOT_STATE):
         return False
-    return all(each is object or not is_library(each) or each.__module__ in ("typing", "abc") for each in kind.__mro__)
+    return all(not is_library(each) or _has_no_state(each) for each in kind.__mro__)
+
+
+def _has_no_state(kind: type) -> bool:
+    """Whether this base class of a library's has nothing but methods."""
+    return kind is object or kind.__module__ in ("typing", "abc") or "__autograph_has_no_state__" in vars(kind)
 
 
 def is_frozen_kind(kind: type) -> bool:

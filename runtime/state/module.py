@@ -50,6 +50,7 @@ class Module:
     ('encoder', 'network')
     """
 
+    __autograph_has_no_state__ = True  # so that a traced condition may choose one of two
     name: Any = _NameByClass()
 
     def __init__(self, name: str | None = None) -> None:

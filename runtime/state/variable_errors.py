@@ -70,8 +70,8 @@ class VariableErrors:
 
     def _created_too_late(self, function: str) -> ValueError:
         return ValueError(
-            f"{user_location()}\n  {'Variable ' + repr(self._name) if self._name else 'A Variable'} is created on a call of "
-            f"{function!r} that is not its first. A function may create Variables on its first call only, since "
+            f"{user_location()}\n  {'Variable ' + repr(self._name) if self._name else 'A Variable'} is created on calls of "
+            f"{function!r} after its first. A function may create Variables on its first call only, since "
             "every call runs the program traced then.\n  Create it outside, or keep it: "
             "`if self.v is None: self.v = autograph.Variable(...)`."
         )

@@ -18,6 +18,7 @@ _ASKED_FOR_VALUE = (
     jax.errors.TracerIntegerConversionError,
     jax.errors.NonConcreteBooleanIndexError,
 )
+_OF_VARIABLES = ("assign", "assign_add", "assign_sub", "read_value", "value")  # attributes that arrays do not have
 _TRACER_CLASS = re.compile(r"(\w+\.)*\w*Tracer\b")
 _NO_ATTRIBUTE = re.compile(rf"^{_TRACER_CLASS.pattern} has no attribute (\w+)")
 _TRACER = re.compile(r"Tracer\b|\bTracedText\b|\bOneOf\b")  # a class that represents values, in a text
@@ -145,15 +146,20 @@ def refuse_concretization(
     elif is_of_jax and unconverted is not None:
         said = (
             f"{unconverted.co_qualname} was not converted: Python calls it implicitly (for an operator, an "
-            "attribute, a protocol), or a library calls it.\n  Decorate it with autograph.convert; call it by name from converted "
-            "code; define its class in the module of the function that uses it, before that function; or use jnp.where "
-            "instead of branching."
+            "attribute, a protocol), a library calls it, or autograph.do_not_convert says so.\n  Decorate it with autograph.convert "
+            "instead of do_not_convert; call it by name from converted code; define its class in the module of the function that "
+            "uses it, before that function; or use jnp.where instead of branching."
         )
     elif "unhashable" in str(error):
         said = (
             "A traced value is used as a key of a dict, an element of a frozenset or an argument of a cache, but its value is known "
             "only at run time.\n  Instead of a dict, use an array or a list with the value as index, or compare the value with each "
             "of the keys (if/elif, match); instead of a frozenset, use a set."
+        )
+    elif isinstance(error, AttributeError) and error.name in _OF_VARIABLES:
+        said = (
+            f"{error.name!r} is an attribute of Variables, and this is a traced array: where a traced condition or index chooses among "
+            "Variables, it chooses their values.\n  Read and assign each Variable in the branch that chooses it."
         )
     elif isinstance(error, AttributeError):
         said = (
@@ -194,7 +200,7 @@ def name_arrays(error: BaseException) -> None:
 def method_that_takes_out(error: BaseException) -> str | None:
     """The name of the method of arrays that was asked for the value as a Python number or list, if one was."""
     calls = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)][-3:]
-    names = {"_item": "item", "item": "item", "tolist": "tolist"}
+    names = {"_item": "item", "item": "item", "tolist": "tolist", "numpy": "numpy"}
     return next((names[code.co_name] for code in calls if code.co_name in names), None)
 
 
@@ -206,8 +212,10 @@ def _is_of_operands(error: BaseException) -> bool:
 def _is_about_a_tracer(error: BaseException) -> bool:
     """Whether Python, or a library, says of a tracer that it is no value that it can use."""
     if isinstance(error, AttributeError):
-        is_of_numbers = any(hasattr(kind, error.name or "") for kind in (int, float, complex))
-        return is_of_numbers and isinstance(error.obj, jax.core.Tracer)
+        is_of_others = error.name in _OF_VARIABLES or any(
+            hasattr(kind, error.name or "") for kind in (int, float, complex)
+        )
+        return is_of_others and isinstance(error.obj, jax.core.Tracer)
     if isinstance(error, StagingError) or not isinstance(error, TypeError | ValueError | NotImplementedError):
         return False
     return _TRACER.search(str(error)) is not None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from autograph.backends.selected import STAGING
@@ -72,3 +73,19 @@ def repeated(trace: Callable[[], Any], may_repeat: Callable[[], bool]) -> Any:
     finally:
         LOCAL.repeated = None
         LOCAL.linked = frozenset()
+
+
+@contextmanager
+def on_path(predicate: Any, taken: bool) -> Iterator[None]:
+    """Trace the block of a branch, which runs where a predicate is ``taken``, in the trace that is its own."""
+    LOCAL.paths.append((predicate, taken, LOCAL.blocks[-1] if LOCAL.blocks else None))
+    try:
+        yield
+    finally:
+        LOCAL.paths.pop()
+
+
+def paths_within(blocks: Sequence[Any]) -> list[tuple[Any, bool]]:
+    """The predicates of the branches that have these traces, each with whether the branch runs where it holds."""
+    known = set(map(id, blocks))
+    return [(predicate, taken) for predicate, taken, block in LOCAL.paths if id(block) in known]

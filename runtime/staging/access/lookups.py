@@ -42,7 +42,7 @@ from autograph.runtime.layouts.one_of import (
 )
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in, resolved, used
 from autograph.runtime.layouts.perhaps import has_perhaps, is_own_dict, is_perhaps, read_key
-from autograph.runtime.layouts.statement_variables import has_contents, holds_traced
+from autograph.runtime.layouts.statement_variables import has_contents, holds_traced, value_of
 from autograph.runtime.staging.access.absences import Absences, makes_missing
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.list_writes import ListWrites, counted_from_start
@@ -377,6 +377,8 @@ class Lookups(InTrace):
     def known_key(self, target: Any, key: Any) -> Any:
         """``key`` where an index is needed: one that may be None raises where it is. To a dict None is a key. To a list a
         truth value is 0 or 1."""
+        if not isinstance(target, dict):
+            key = value_of(key)
         if type(key) is Optional:
             present = present_in(key)
             is_choice = isinstance(target, dict | KeyedList) and resolved(key) is key and not is_known(present)

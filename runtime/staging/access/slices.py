@@ -14,6 +14,7 @@ from autograph.runtime.containers.lengths import taken_by
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_writes import spread
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
@@ -53,6 +54,7 @@ class Slices:
 
         ``size`` is ``stop - start`` where that may be known although neither is.
         """
+        start, stop, step = map(value_of, (start, stop, step))
         if not any(self.backend.is_array(part) and self.backend.is_traced(part) for part in (start, stop, step)):
             return slice(start, stop, step)
         if step is None or isinstance(step, int | np.integer):

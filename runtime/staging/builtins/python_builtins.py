@@ -175,8 +175,8 @@ class Builtins(InTrace):
                 kinds = (str,) if isinstance(item, TracedText) else (tuple,)
             container = [key for key in container if isinstance(key, kinds)]  # what others there are equals none
         if isinstance(container, list | tuple | set | frozenset) and (
-            holds_traced(item)
-            or holds_traced((*container,))
+            holds_traced(value_of(item))
+            or holds_traced((*map(value_of, container),))
             or self.identities.take_part((item, *container))
             or any(user_method(type(part), "__eq__") for part in (item, *container))
         ):
@@ -198,7 +198,7 @@ class Builtins(InTrace):
         return item in container
 
     def _range(self, *args: Any) -> Any:
-        if builtins.any(isinstance(arg, jax.Array) or is_symbolic_size(arg) for arg in args):
+        if builtins.any(isinstance(arg, jax.Array) or is_symbolic_size(arg) for arg in map(value_of, args)):
             return make_range(*args)
         return range(*args)
 
@@ -580,7 +580,7 @@ class Builtins(InTrace):
         if self.backend.is_traced(iterable) and iterable.ndim == 1:
             return reduce(iterable)
         result: Any = plain(())  # the result of no elements; an element with the opposite truth decides
-        for value in iterable:
+        for value in map(value_of, iterable):
             if self.backend.is_traced(value):
                 result = combine(result, self.backend.predicate(value))
             elif bool(value) != plain(()):
@@ -593,13 +593,13 @@ class Builtins(InTrace):
                 return self._in_base(*args, **kwargs)
             if len(args) != 1 or kwargs:
                 return kind(*args, **kwargs)
-            value = args[0]
+            given = value = value_of(args[0])
             if (method := user_method(type(value), f"__{kind.__name__}__")) is not None:
                 value = self.call(method)(value)
             if kind is int and isinstance(value, TracedText):
                 return self.checks.texts.number(value)
             if not (self.backend.is_traced(value) or (kind is float and isinstance(value, jax.core.Tracer))):
-                return kind(value if isinstance(value, kind) else args[0])
+                return kind(value if isinstance(value, kind) else given)
             value = jnp.reshape(value, ())
             if rounding is not None and jnp.issubdtype(value.dtype, jnp.floating):
                 value = rounding(value)

@@ -51,7 +51,7 @@ from autograph.runtime.staging.statements.nones import narrowed
 from autograph.runtime.staging.statements.statement_records import record_branch
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import LOCAL, on_path
 
 Thunk = Callable[[], Any]
 
@@ -427,7 +427,7 @@ class Conditionals(InTrace):
         in_arrays = lists_in_arrays(entry)
 
         def run() -> list[Any]:
-            with gathered():
+            with gathered(), on_path(*path):
                 return traced()
 
         def traced() -> list[Any]:
@@ -450,11 +450,9 @@ class Conditionals(InTrace):
 
         run.__wrapped__ = block  # type: ignore[attr-defined]
         living: list[Any] = []
-        self.journal.paths.append(path)
         try:
             end.traced = self.backend.untraced(run()) if statements is None else self.backend.trace(run, (), unchanged)
         finally:
-            self.journal.paths.pop()
             end.given = self.journal.take_elements(region)
             snapshot.restore()
             roots = (block, *snapshot.functions, *snapshot.reachable())

@@ -51,7 +51,7 @@ from autograph.runtime.staging.statements.object_choices import ObjectChoices
 from autograph.runtime.staging.statements.part_carry import PartCarry
 from autograph.runtime.staging.statements.statement_records import record_loop
 from autograph.runtime.tracing.locations import user_line
-from autograph.runtime.tracing.recording import LOCAL, effects_recorded
+from autograph.runtime.tracing.recording import LOCAL, effects_recorded, paths_within
 
 
 class LoopTrace:
@@ -479,8 +479,8 @@ class LoopTrace:
             truth = test()
             if self.carry.iterable.length is None:
                 # Under `jax.vmap` a branch runs for lanes that do not take it, on values for which the loop may not
-                # end.
-                for predicate, taken in self.journal.paths:
+                # end. What surrounds another trace is none of its business: JAX, or a Function, may keep that for other calls.
+                for predicate, taken in paths_within(self.backend.blocks_around()):
                     truth = truth & (predicate if taken else ~predicate)
             pairs = [(variable.get(), old) for variable, old in zip(self.carry.variables, before, strict=True)]
             is_rebound = any(value is not old and not same(value, old) for value, old in pairs)
