@@ -1,6 +1,7 @@
 """`heapq` and `bisect` on traced values, and in staged statements: as their Python source has it."""
 
 import bisect
+import dataclasses
 import heapq
 
 import jax
@@ -83,7 +84,49 @@ def objects_with_an_order_of_their_own(x):
     return h, tasks[0].asked
 
 
+@dataclasses.dataclass(order=True)
+class Event:
+    time: float
+    number: int = dataclasses.field(compare=False)
+
+
+class Job:
+    __slots__ = ("cost", "name")
+
+    def __init__(self, cost, name):
+        self.cost = cost
+        self.name = name
+
+    def __lt__(self, other):
+        return (self.cost, self.name) < (other.cost, other.name)
+
+
+def objects_in_their_order(x):
+    h = []
+    for number, cost in enumerate((2.0, x, x * x, 1.0)):
+        heapq.heappush(h, Job(cost, -number))
+    return [(job.cost, job.name) for job in (heapq.heappop(h), heapq.heappop(h), heapq.heappop(h))]
+
+
+def events_in_their_order(x):
+    events = [Event(2.0, 0), Event(x, 1), Event(x * x, 2)]
+    heapq.heapify(events)
+    found = []
+    for _ in range(3):
+        event = heapq.heappop(events)
+        found.append((event.time, event.number))
+        heapq.heappush(events, Event(event.time + 1.5, 3))
+    return found
+
+
+def an_object_in_its_place(x):
+    jobs = [Job(1.0, 0), Job(3.0, 1)]
+    bisect.insort(jobs, Job(x, 2))
+    return [job.cost for job in jobs]
+
+
 PROGRAMS = [
+    *(objects_in_their_order, events_in_their_order, an_object_in_its_place),
     *(smallest_first, largest_kept, in_a_staged_loop, pairs, sorted_insertion, insertion_and_removal_at_a_traced_index),
     objects_with_an_order_of_their_own,
 ]

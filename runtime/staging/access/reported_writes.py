@@ -10,10 +10,12 @@ from typing import Any
 import jax
 
 from autograph.backends.base import Backend
+from autograph.backends.selected import STAGING
 from autograph.runtime.code.pure_python import written_in_c
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
+from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.perhaps import is_perhaps
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -90,13 +92,15 @@ class ReportedWrites(InTrace):
         """``function``, and its converted twin in Python where traced values meet it, or its writes are asked for."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if not self.journal.is_open and not any(
-                map(self.backend.is_traced, jax.tree_util.tree_leaves((args, kwargs)))
-            ):
-                return function(*args, **kwargs)
-            return self.convert(twin())(*args, **kwargs)
+            if self.journal.is_open or any(map(self._may_decide, jax.tree_util.tree_leaves((args, kwargs)))):
+                return self.convert(twin())(*args, **kwargs)
+            return function(*args, **kwargs)
 
         return call
+
+    def _may_decide(self, leaf: Any) -> bool:
+        """Whether a comparison with a value may be traced: one is, or a method of the user compares it in a trace."""
+        return self.backend.is_traced(leaf) or (is_plain_object(leaf) and not STAGING.is_outside())
 
     def unbound(self, called: Any) -> Any:
         """A method of a builtin class, to be called with its object: ``list.append``, ``object.__setattr__``."""
