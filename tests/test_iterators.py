@@ -391,7 +391,35 @@ def test_over_arrays(program):
         assert_agrees(program, value)
 
 
-@pytest.mark.parametrize("program", [filtered_twice, filtered_and_summed])
+def first_of_a_filter(x):
+    values = [x, x + 1.0, 2.0]
+    return next(filter(lambda v: v > 0, values), None), next(filter(None, values), -1.0)
+
+
+def some_of_a_filter(x):
+    positive = filter(lambda v: v > 0, [x, 1.0, 3.0])
+    first = next(positive)
+    return first, next(positive, 0.0), sum(positive), list(positive)
+
+
+def each_of_a_filter(x):
+    positive, total = filter(lambda v: v > 0, [x, 1.0, x + 2.0]), 0.0
+    while (v := next(positive, None)) is not None:
+        total = total * 10 + v
+    return total
+
+
+def first_of_a_map(x):
+    doubled = map(lambda v: 2 * v, [v for v in [x, 1.0, 3.0] if v > 0])
+    return next(doubled), list(doubled)
+
+
+OF_LISTS = [
+    *(filtered_twice, filtered_and_summed, first_of_a_filter, some_of_a_filter, each_of_a_filter, first_of_a_map),
+]
+
+
+@pytest.mark.parametrize("program", OF_LISTS)
 def test_over_lists(program):
     for value in (2.0, -1.0):
         assert_agrees(program, value)

@@ -365,7 +365,7 @@ class Builtins(InTrace):
             function = self.call(function)
             items = iterables[0] if len(iterables) == 1 else self._zip(*iterables)
             each = function if len(iterables) == 1 else lambda parts: function(*parts)
-            return StagedItems((self.reductions.listed(items, each),), "map")
+            return self._indexed("map", (self.reductions.listed(items, each),))
         return self._iterated("map", map(self.call(function), *iterables))
 
     def _filter(self, function: Any, iterable: Any) -> Any:
@@ -387,7 +387,7 @@ class Builtins(InTrace):
             self.if_stmt(function(value), if_body, None, ())
 
         self.for_stmt(iterable, loop_body, ())
-        return StagedItems((kept,), "filter") if is_traced_list(kept) else self._iterated("filter", iter(kept))
+        return self._indexed("filter", (kept,)) if is_traced_list(kept) else self._iterated("filter", iter(kept))
 
     def _items(self, iterable: Any) -> Any:
         """What goes through an iterable: the iterator of an object of the user's, the list of what a dict by path holds."""
