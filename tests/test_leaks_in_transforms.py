@@ -159,3 +159,25 @@ def test_python_values_are_written_once_for_a_trace():
     f(jnp.ones(2))
     f(jnp.ones(2))
     assert traces == [2]
+
+
+@pytest.mark.parametrize("transform", [jax.vmap, jax.jit, jax.checkpoint])
+def test_lists_that_a_write_may_have_changed_are_those_of_the_function(transform):
+    def grouped(keys, values):
+        groups = {}
+        for key, value in zip(keys, values):
+            groups.setdefault(key, []).append(value)
+        return sum(len(group) ** 2 for group in groups.values())
+
+    inner = ag.convert(grouped)
+
+    def summed(keys, values):
+        return inner(list(keys), list(values))
+
+    keys, values = jnp.array([[1, 2, 1], [3, 3, 3], [4, 5, 6]]), jnp.ones((3, 3))
+    expected = [grouped(lane.tolist(), [1.0] * 3) for lane in keys]
+    compiled = ag.function(transform(summed))
+    if transform is jax.vmap:
+        assert compiled(keys, values).tolist() == expected
+    else:
+        assert [int(compiled(lane, values[0])) for lane in keys] == expected

@@ -17,6 +17,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Place, Watch
 from autograph.runtime.heap.object_graph import Reached, traced_part
 from autograph.runtime.heap.reach import same
+from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.optional import possible_functions
 from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable
 from autograph.runtime.tracing.recording import LOCAL
@@ -56,16 +57,17 @@ def refuse_writes(
     """
     changed = []
     for place, old, where in watch.entries():
-        if not same(place.get(), old) and (is_staged or traced_part(place.get(), place.name) is not None):
-            changed.append((place, where))
+        holder = _holder(place)
+        if _is_unknown(place) or (not same(place.get(), old) and (is_staged or holder is not None)):
+            changed.append((place, where, holder or place.name))
     if not changed:
         return
     name = getattr(function, "__qualname__", type(function).__qualname__)
     own = [] if is_of_trace else [*_closed_over(function), (name, function)]
     reached = Reached([*LOCAL.roots(), *_globals(function), *own, ("argument", arguments)])
-    for place, where in changed:
+    for place, where, holder in changed:
         if _is_outside(place, reached):
-            _, written = _described(place, traced_part(place.get(), place.name) or place.name, reached)
+            _, written = _described(place, holder, reached)
             watch.roll_back()
             raise StagingError(
                 f"{where}\n  {written!r} is written in {name}, which runs under a transform such as jax.jit: JAX traces it "
@@ -107,7 +109,7 @@ def _globals(called: Any) -> list[tuple[str, Any]]:
 def take_back_leaks(watch: Watch) -> None:
     """Restore what the places held that were written, and hold traced values: the trace has failed."""
     for place, old, _ in reversed(watch.entries()):
-        if traced_part(place.get(), place.name) is not None:
+        if _holder(place) is not None:
             place.set(old)
 
 
@@ -115,10 +117,19 @@ def _leaks(watch: Watch) -> list[tuple[Place, str, str]]:
     """The places that lead to a traced value: each with the line that first wrote it, and what holds the value."""
     found = []
     for place, _, where in watch.entries():
-        holder = traced_part(place.get(), place.name)
+        holder = _holder(place)
         if holder is not None:
             found.append((place, where, holder))
     return found
+
+
+def _is_unknown(place: Place) -> bool:
+    return is_unknown(getattr(place, "owner", None))
+
+
+def _holder(place: Place) -> str | None:
+    """What holds a traced value to which a place leads, if one does: a list does that a write may have changed."""
+    return place.name if _is_unknown(place) else traced_part(place.get(), place.name)
 
 
 def _is_outside(place: Place, reached: Reached) -> bool:
