@@ -240,6 +240,29 @@ def test_items_that_cannot_be_one_array_are_refused_in_words():
         ag.function(read)(jnp.asarray(0))
 
 
+def first_places(n):
+    places = [0] + [None] * 34
+    for k in range(31, 34):
+        if places[k - n] is None:
+            places[k] = k
+    return places[n + 28], places[n]
+
+
+def pairs_with_none(n):
+    pairs = [(k, None if k % 2 else 1.5 * k) for k in range(40)]
+    known = {k: None if k % 3 else k for k in range(40)}
+    number, value = pairs[n + 30]
+    return number, value, known[n]
+
+
+@pytest.mark.parametrize("program", [first_places, pairs_with_none])
+def test_many_items_of_which_some_are_none(program):
+    compiled = ag.function(program)
+    for n in (3, 4):
+        expected = program(n)
+        assert [None if v is None else float(v) for v in compiled(jnp.array(n))] == list(expected)
+
+
 def test_what_needs_the_value_itself_says_where_and_what_to_do():
     def build(n):
         return b"x".rjust(n)

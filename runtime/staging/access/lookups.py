@@ -18,7 +18,7 @@ from autograph.runtime.containers.element_kinds import are_alike
 from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.lengths import is_integer
-from autograph.runtime.containers.padded import stacked
+from autograph.runtime.containers.padded import Padded, stacked
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_gathers import gathered
 from autograph.runtime.containers.padded_rules import as_padded_array
@@ -362,10 +362,13 @@ class Lookups(InTrace):
     def _chosen(self, items: Any, key: Any) -> Any:
         """The item at a traced index of what differ as the branches of an ``if`` may: strings, say, or None and a number."""
         count = len(items)
-        if count > MOST_CANDIDATES or self.journal.is_on_trial:  # in Python the index may be known
+        are_many = count > MOST_CANDIDATES
+        if self.journal.is_on_trial or (are_many and any(map(parts_of, items))):  # in Python the index may be known
             raise self._unsuitable(items)
         place = jnp.clip(counted_from_start(key, count), 0, count - 1)
         try:
+            if are_many:
+                return Padded.of(tuple(items)).element(place)
             found = each_purely(OneOf(range(count), place.astype(CODE)), lambda k: items[k])
         except StagingError:
             raise self._unsuitable(items) from None
