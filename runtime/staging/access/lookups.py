@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
-from autograph.runtime.containers.element_kinds import are_alike
+from autograph.runtime.containers.element_kinds import are_alike, is_array_leaf
 from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.lengths import is_integer
@@ -363,7 +363,9 @@ class Lookups(InTrace):
         """The item at a traced index of what differ as the branches of an ``if`` may: strings, say, or None and a number."""
         count = len(items)
         are_many = count > MOST_CANDIDATES
-        if self.journal.is_on_trial or (are_many and any(map(parts_of, items))):  # in Python the index may be known
+        if self.journal.is_on_trial or (
+            are_many and not all(map(_is_value, items))
+        ):  # in Python the index may be known
             raise self._unsuitable(items)
         place = jnp.clip(counted_from_start(key, count), 0, count - 1)
         try:
@@ -413,6 +415,13 @@ def _finds_each(target: Any, key: OneOf) -> bool:
 
 def _nothing(_: Any) -> None:
     return None
+
+
+def _is_value(item: Any) -> bool:
+    """Whether this is a number, an array, None or a tuple of such, or may be one of these."""
+    if type(item) is tuple:
+        return all(map(_is_value, item))
+    return item is None or is_array_leaf(item) or (isinstance(item, Optional) and not parts_of(item))
 
 
 def _plain(key: Any) -> Any:
