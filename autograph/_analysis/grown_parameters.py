@@ -17,7 +17,7 @@ GROWING_FUNCTIONS = frozenset(
 )
 
 
-_AT_ONCE = frozenset([0])  # depth
+Depths = Mapping[int | str, frozenset[int]]  # by the position and the keyword of an argument
 
 
 @dataclass(frozen=True)
@@ -25,29 +25,38 @@ class GrownParameters:
     """What the functions of a file do to the lists that they are given, or that objects are given when they are made.
 
     Attributes:
-      places: by the name of a function, or a method, the positions and the keywords of such arguments in a call.
-      made: by the name of a class, how far below such an argument of its call the lists are: 0 for the argument itself.
+      depths: by the name of a function, a method or a class, how far below such an argument of its call the lists are: 0 for the
+        argument itself.
 
     >>> import ast
-    >>> found = GrownParameters.of(ast.parse('''
+    >>> def found(text):
+    ...     depths = GrownParameters.of(ast.parse(text)).depths
+    ...     return {name: [(place, *sorted(each)) for place, each in places.items()] for name, places in depths.items()}
+    >>> found('''
     ... def push(stack, v): stack.append(v)
     ... def twice(v, on): push(on, v); push(on, v)
     ... class Walk:
     ...     def step(self, path): twice(0, on=path)
-    ... '''))
-    >>> {name: sorted(map(str, places)) for name, places in found.places.items()}
-    {'push': ['0', 'stack'], 'twice': ['1', 'on'], 'step': ['0', 'path']}
-    >>> found = GrownParameters.of(ast.parse('''
+    ... ''')
+    {'push': [(0, 0), ('stack', 0)], 'twice': [(1, 0), ('on', 0)], 'step': [(0, 0), ('path', 0)]}
+    >>> found('''
     ... class Graph:
     ...     def __init__(self, edges): self.edges = edges
     ...     def add(self, a, b): self.edges[a].append(b)
-    ... '''))
-    >>> {name: [(place, *depths) for place, depths in places.items()] for name, places in found.made.items()}
+    ... ''')
     {'Graph': [('edges', 1), (0, 1)]}
+
+    So are lists of lists of which a function exchanges and writes the rows, to be held in arrays:
+
+    >>> found('''
+    ... def pivot(m, i, j):
+    ...     m[i], m[j] = m[j], m[i]
+    ...     m[j][i] -= m[i][i]
+    ... ''')
+    {'pivot': [(0, 0, 1), ('m', 0, 1)]}
     """
 
-    places: Mapping[str, frozenset[int | str]] = field(default_factory=lambda: MappingProxyType({}))
-    made: Mapping[str, Mapping[int | str, frozenset[int]]] = field(default_factory=lambda: MappingProxyType({}))
+    depths: Mapping[str, Depths] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
     def of(cls, tree: ast.Module) -> GrownParameters:
@@ -55,28 +64,31 @@ class GrownParameters:
         nodes = walk(tree)
         methods = {part for node in nodes if isinstance(node, ast.ClassDef) for part in node.body}
         functions = [_Function.of(node, node in methods) for node in nodes if isinstance(node, ast.FunctionDef)]
-        depths = _grown_attributes(nodes)
-        made = {node.name: _held_by(node, depths) for node in nodes if isinstance(node, ast.ClassDef)} if depths else {}
-        places: dict[str, frozenset[int | str]] = {}
+        attributes = _grown_attributes(nodes)
+        classes = [node for node in nodes if isinstance(node, ast.ClassDef)] if attributes else []
+        found: dict[str, Depths] = {node.name: _held_by(node, attributes) for node in classes}
         callers: dict[str, list[tuple[_Function, ast.Call]]] = {}
         changed: list[str] = []
 
-        def note(function: _Function, names: Iterable[str]) -> None:
-            before = places.get(function.name, frozenset())
-            found = before.union(*(function.places[name] for name in names if name in function.places))
-            if found != before:
-                places[function.name] = found
+        def note(function: _Function, grown: Mapping[str, frozenset[int]]) -> None:
+            before = found.get(function.name, {})
+            after = dict(before)
+            for name, depths in grown.items():
+                for place in function.places.get(name, ()):
+                    after[place] = after.get(place, frozenset()) | depths
+            if after != before:
+                found[function.name] = after
                 changed.append(function.name)
 
         for function in functions:
             note(function, function.grown)
             for call in function.calls:
                 callers.setdefault(_name(call.func) or "", []).append((function, call))
-        known = cls(places, made)
+        known = cls(found)
         while changed:
             for function, call in callers.get(changed.pop(), ()):
-                arguments = [each for each, depths in known.arguments(call) if depths is _AT_ONCE]
-                note(function, [each.id for each in arguments if isinstance(each, ast.Name)])
+                arguments = known.arguments(call)
+                note(function, {each.id: depths for each, depths in arguments if isinstance(each, ast.Name)})
         return known
 
     def arguments(self, call: Any, name: str | None = None) -> Iterator[tuple[Any, frozenset[int]]]:
@@ -84,23 +96,22 @@ class GrownParameters:
 
         With each comes how far below it those are. ``name``: of what is called, in the file.
         """
-        name = name or _name(call.func) or ""
-        places = {place: _AT_ONCE for place in self.places.get(name, ())} or self.made.get(name, {})
+        depths = self.depths.get(name or _name(call.func) or "", {})
         for place, argument in enumerate(call.args):
-            if place in places:
-                yield argument, places[place]
+            if place in depths:
+                yield argument, depths[place]
         for keyword in call.keywords:
-            if keyword.arg in places:
-                yield keyword.value, places[keyword.arg]
+            if keyword.arg in depths:
+                yield keyword.value, depths[keyword.arg]
 
 
 @dataclass(frozen=True)
 class _Function:
-    """A function: its name, the places of its parameters in a call, the names whose lists grow in it, and the calls in it."""
+    """A function: its name, the places of its parameters in a call, how far below its names lists grow in it, and its calls."""
 
     name: str
     places: Mapping[str, frozenset[int | str]]
-    grown: frozenset[str]
+    grown: Mapping[str, frozenset[int]]
     calls: tuple[ast.Call, ...]
 
     @classmethod
@@ -111,7 +122,8 @@ class _Function:
             places[each.arg] = frozenset([place, each.arg])
         parts = walk(node)
         calls = tuple(part for part in parts if isinstance(part, ast.Call))
-        grown = frozenset(part.id for part in _lengthened(parts) if isinstance(part, ast.Name))
+        grown = {part.id: frozenset([0]) for part in _lengthened(parts) if isinstance(part, ast.Name)}
+        grown |= dict.fromkeys(_exchanged_tables(parts), frozenset([0, 1]))
         return cls(node.name, places, grown, calls)
 
 
@@ -126,6 +138,31 @@ def _lengthened(parts: Iterable[ast.AST]) -> Iterator[ast.AST]:
             yield part.value
         elif isinstance(part, ast.Call) and part.args and _name(part.func) in GROWING_FUNCTIONS:
             yield part.args[0]
+
+
+def _exchanged_tables(parts: Sequence[ast.AST]) -> set[str]:
+    """The names of lists of lists of which items get the places of others, and whose items' items are written."""
+    written = [part.value for part in parts if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)]
+    found = {_list_of(part) for part in written} - {None}
+    if not found:
+        return set()
+    bindings = [pair for part in parts if isinstance(part, ast.Assign) for pair in _bindings(part)]
+    moved = {_list_of(target) for target, value in bindings if _list_of(target) == _list_of(value)}
+    return {name for name in found & moved if name is not None}
+
+
+def _list_of(node: ast.AST) -> str | None:
+    """The name of the list whose item this is."""
+    return node.value.id if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) else None
+
+
+def _bindings(node: ast.Assign) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """The targets of an assignment, or the parts of one, each with what it is bound to."""
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=False)
+        else:
+            yield target, node.value
 
 
 def _grown_attributes(nodes: Sequence[ast.AST]) -> Mapping[str, frozenset[int]]:

@@ -239,7 +239,10 @@ class LowerLists(Rewriter):
             self._hold(item, depths, depth + 1)
             return self._held(item) if depth in depths else item
 
-        if isinstance(node, gast.List | gast.Tuple):
+        if isinstance(node, gast.IfExp):
+            for chosen in (node.body, node.orelse):
+                self._hold(chosen, depths, depth)
+        elif isinstance(node, gast.List | gast.Tuple):
             node.elts = list(map(held, node.elts))
         elif isinstance(node, gast.Dict):
             node.values = list(map(held, node.values))
