@@ -99,7 +99,9 @@ class Orderings:
         order = (
             jnp.where(reverse, order_of(keys, True), order_of(keys, False)) if is_either else order_of(keys, reverse)
         )
-        return [self.get_item(list(values), place) for place in order]
+        found = [self.get_item(list(values), place) for place in order]
+        self.checks.identities.reordered(found, values)
+        return found
 
     def best(self, values: Sequence[Any], key: Any, compare: Callable[[Any, Any], Any]) -> tuple[bool, Any]:
         """Whether the comparisons are traced; if so, the first of the values that none is better than."""

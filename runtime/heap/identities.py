@@ -125,6 +125,7 @@ class Identities:
         self._writes: dict[int, str | None] = {}
         self._through: dict[int, str] = {}
         self._apart: dict[int, set[int]] = {}
+        self._chosen: set[int] = set()
         self._serial = itertools.count()
 
     @property
@@ -148,6 +149,7 @@ class Identities:
             del self._writes[key]
             self._through.pop(key, None)
         self._apart = {key: others & self._known.keys() for key, others in self._apart.items() if key in self._known}
+        self._chosen &= self._known.keys()
 
     def knew(self, before: Before | None, part: Any) -> bool:
         """Whether a container or object took part when a block began."""
@@ -169,8 +171,8 @@ class Identities:
     def give_elements(self, given: Iterable[Given]) -> None:
         """Note after a conditional what its paths have made elements."""
         for part, marks, member in given:
-            for mark in marks:
-                self._mark(part, mark)
+            known = self._entry(part)
+            known.when = {**known.when, **dict.fromkeys(marks)}
             if member is not None:
                 self.elements.given_on_a_path(part, member)
 
@@ -203,8 +205,12 @@ class Identities:
         return known
 
     def _mark(self, part: Any, mark: Hashable) -> None:
+        """Note that a container, and so each that may be one with it, may have this mark."""
         known = self._entry(part)
-        known.when = {**known.when, mark: None}
+        may_be_several = not self._chosen.isdisjoint(self._known)
+        others = self._others(known.marks - element_marks(known.marks), part) if may_be_several else []
+        for each in (known, *others):
+            each.when = {**each.when, mark: None}
 
     def conditions_of(self, key: int) -> Mapping[Hashable, Condition]:
         """When the container with this identity is which of those that it may be."""
@@ -226,6 +232,7 @@ class Identities:
           result_of: the variable of what is returned, if only that holds it.
         """
         self._known[id(part)] = _Known(part, dict(when), where, held=_held_by(part), check=check, result_of=result_of)
+        self._chosen.add(id(part))
 
     @contextmanager
     def unset(self, variables: Sequence[Variable]) -> Iterator[None]:
@@ -256,6 +263,7 @@ class Identities:
         when = self.conditions_of(id(entry))
         when = {**(dict.fromkeys(when) if is_replaced else when), id(part): True}
         self._known[id(part)] = _Known(part, when, self.chosen_at(entry), entry, is_replaced, _held_by(part))
+        self._chosen.add(id(part))
 
     def set_apart(self, one: int, other: int) -> None:
         """Note that two containers, though each may be the same third, are never one."""
@@ -285,11 +293,37 @@ class Identities:
         columns = [parts_of(candidate) for candidate in candidates]
         for path, part in found.items():
             when: dict[Hashable, Condition] = {}
-            for number, column in enumerate(columns):
+            for column in columns:
                 self.own_mark(column[path])
-                for mark, condition in self.conditions_of(id(column[path])).items():
-                    when[mark] = any_of(when.get(mark, False), all_of(functools.partial(is_that, number), condition))
+                when |= dict.fromkeys(self.conditions_of(id(column[path])), False)
+            for number, column in enumerate(columns):
+                conditions = self.conditions_of(id(column[path]))
+                for mark, so_far in when.items():
+                    is_it = all_of(functools.partial(is_that, number), self.is_it(mark, conditions))
+                    when[mark] = any_of(so_far, is_it)
             self.relate(part, when, user_location(), check=check)
+
+    def reordered(self, values: Sequence[Any], before: Sequence[Any]) -> None:
+        """Note that values are those ``before``, in an order that is traced: of what was not one, nothing has become one."""
+        for path in parts_of(values[0]) if values else ():
+            columns = [[parts_of(value).get(path) for value in side] for side in (values, before)]
+            if any(part is None for column in columns for part in column):
+                continue
+            news, olds = ([id(part) for part in column] for column in columns)
+            pairs = itertools.combinations(olds, 2)
+            if all(a != b and (self.are_apart(a, b) or self._are_disjoint(a, b)) for a, b in pairs):
+                for one, other in itertools.combinations(news, 2):
+                    self.set_apart(one, other)
+
+    def _are_disjoint(self, one: int, other: int) -> bool:
+        return self.conditions_of(one).keys().isdisjoint(self.conditions_of(other))
+
+    def is_it(self, mark: Hashable, when: Mapping[Hashable, Condition]) -> Condition:
+        """Whether a container with these conditions is the one with this mark, which may itself be one of several."""
+        if mark in when:
+            return when[mark]
+        known = self._known.get(mark) if isinstance(mark, int) else None
+        return False if known is None else _are_one(known.when, when)
 
     def watch(self, part: Any) -> None:
         """Keep the line of the first write to a container."""

@@ -206,17 +206,22 @@ class JoinedParts:
         self._set_apart(part, sides)
 
     def _set_apart(self, part: Any, sides: list[Side]) -> None:
-        """Note which of the other results a container is not, on either path."""
+        """Note which of the other results, and of what was there before, a container is not, on either path."""
         for other, others in self._related:
             if other is not part and all(
                 a is None or b is None or _differ(a, b) for a, b in zip(sides, others, strict=True)
             ):
                 self.identities.set_apart(id(part), id(other))
         self._related.append((part, sides))
+        ends = [side for side in sides if side is not None]
+        for key in self.identities.those_of({key for end in ends for key in end[2]}):
+            marks = self.identities.conditions_of(key).keys()
+            if key != id(part) and all(key in end[2] or marks.isdisjoint(end[1]) for end in ends):
+                self.identities.set_apart(id(part), key)
 
     def _held(self, when: When, mark: Hashable) -> Condition:
         """The condition for a mark, computed here: of a chain of choices, each would be computed again for all that follow."""
-        return evaluated(when.get(mark, False), self._evaluated)
+        return evaluated(self.identities.is_it(mark, when), self._evaluated)
 
     def _either(self, on_true: Condition, on_false: Condition) -> Condition:
         """One condition or another, by the predicate."""

@@ -371,23 +371,27 @@ class ListCarry:
         carried = next(each for each in self.carry.carried if id(each.variable) == key[0])
         entry = self._entry_contents(carried).get(key[1])
         if isinstance(entry, tuple) and is_table(entry, 0):
-            self._refuse_other_names(carried, key[1], entry)
+            table = self._table(carried, key[1])
+            self._refuse_other_names(carried, table, entry)
             self.tables.add(key)
-            owner = TracedList((), self.checks).holding(Padded.of(entry))
+            owner = TracedList((), self.checks).holding(Padded.holding(entry, table))
             self.widen(carried, {key[1]: list_end(owner, entry, key, self.backend)})
             self.drop_elements()
 
-    def _refuse_other_names(self, carried: Carried, path: Path, rows: tuple[Any, ...]) -> None:
-        """See that nothing but a table leads to its rows: a write by another name would not be seen in it.
+    def _table(self, carried: Carried, path: Path) -> TracedList:
+        variable = carried.variable
+        owner: TracedList = (
+            variable.owner if isinstance(variable, ContentsPlace) else lists_in(carried.entry, carried.references)[path]
+        )
+        return owner
+
+    def _refuse_other_names(self, carried: Carried, table: TracedList, rows: tuple[Any, ...]) -> None:
+        """See that nothing that the loop reaches leads to the rows of a table but this: a write by another name would not be seen in it.
 
         Raises:
           StagingError: something else does, and the trace cannot be made again with the rows apart.
         """
-        variable, is_place = carried.variable, isinstance(carried.variable, ContentsPlace)
-        if isinstance(variable, ContentsPlace):
-            table = variable.owner
-        else:
-            table = lists_in(carried.entry, carried.references)[path]
+        is_place = isinstance(carried.variable, ContentsPlace)
         peak = table.peak
         table.set_contents(())
         try:
