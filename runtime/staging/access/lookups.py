@@ -213,6 +213,8 @@ class Lookups(InTrace):
         if not isinstance(target, dict) or hasattr(type(target), "__missing__") or catching(KeyError) is None:
             return
         keys = candidates_of(key)
+        if not self.raising.can_raise_later():  # where only what is there by path can be told to be there
+            return
         if is_own_dict(target) and not any(map(holds_traced, keys)):
             if any(one not in target or is_perhaps(target[one]) for one in keys):
                 self.keys.end_trace(target, "A handler waits for a key of a dict that a traced condition has selected")
@@ -409,8 +411,9 @@ class Lookups(InTrace):
 
 
 def _finds_each(target: Any, key: OneOf) -> bool:
-    """Whether a set or dict with traced keys finds one of several constants by itself."""
-    return isinstance(target, KeyedList) and not any(map(holds_traced, candidates_of(key)))
+    """Whether a set or dict with traced keys, which makes nothing for those that it lacks, finds one of several constants by itself."""
+    makes = getattr(target, "factory", None) is not None
+    return isinstance(target, KeyedList) and not makes and not any(map(holds_traced, candidates_of(key)))
 
 
 def _nothing(_: Any) -> None:
