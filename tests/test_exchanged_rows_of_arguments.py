@@ -62,6 +62,11 @@ def of_lists_of_rows(a):
     return determinant([list(row) for row in a]), determinant([a[0][:], list(a[1]), [2 * v for v in a[2]]])
 
 
+def of_mapped_and_copied_rows(a):
+    first, second, third = [list(row) for row in a]
+    return determinant(list(map(list, a))), determinant(copy.deepcopy(a)), determinant([first, second, third])
+
+
 def of_a_variable(a):
     m = [[2 * v for v in row] for row in a] if len(a) == 3 else None
     return determinant(m), m
@@ -83,7 +88,16 @@ def of_a_system(a):
 
 
 @pytest.mark.parametrize(
-    "program", [of_copied_rows, of_lists_of_rows, of_a_variable, of_rows_with_names, of_a_dict, of_a_system]
+    "program",
+    [
+        of_copied_rows,
+        of_lists_of_rows,
+        of_mapped_and_copied_rows,
+        of_a_variable,
+        of_rows_with_names,
+        of_a_dict,
+        of_a_system,
+    ],
 )
 def test_as_in_python(program):
     compiled, jitted = ag.function(program), jax.jit(ag.convert(program))

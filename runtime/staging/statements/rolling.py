@@ -25,6 +25,7 @@ from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.loop_carry import LoopTrace
 from autograph.runtime.staging.statements.loop_state import CarryChanges, ForLoop, WhileLoop, may_become_traced
+from autograph.runtime.tracing.births import ListsApart
 from autograph.runtime.tracing.locations import is_internal, user_location
 
 # So often a loop by a test of Python numbers runs at most, if it is one loop; Python would record it for many minutes.
@@ -100,7 +101,7 @@ class Rolling(InTrace):
             return items, str(refusal)
 
     def _roll(self, items: range, loop: ForLoop, copies: Copies, may_peel: bool) -> bool:
-        """False if the body does nothing with traced values, or the loop is small.
+        """False if the body does nothing with traced values, the loop is small, or it needs lists apart that Python may tell apart.
 
         Raises:
           NotRollable: why it must run in Python.
@@ -113,6 +114,10 @@ class Rolling(InTrace):
             return self._emit_rolled(trace, loop, copies, surely)
         except NotRollable:
             raise
+        except ListsApart:
+            if surely:
+                raise
+            return False
         except CarryChanges as error:
             if may_peel:
                 raise _NeedsPeeling() from None
