@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from autograph._analysis.bindings import pairs_of
 from autograph._analysis.children import walk
 
 GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
@@ -146,7 +147,8 @@ def _exchanged_tables(parts: Sequence[ast.AST]) -> set[str]:
     found = {_list_of(part) for part in written} - {None}
     if not found:
         return set()
-    bindings = [pair for part in parts if isinstance(part, ast.Assign) for pair in _bindings(part)]
+    assigned = [part for part in parts if isinstance(part, ast.Assign)]
+    bindings = [pair for part in assigned for target in part.targets for pair in pairs_of(target, part.value)]
     moved = {_list_of(target) for target, value in bindings if _list_of(target) == _list_of(value)}
     return {name for name in found & moved if name is not None}
 
@@ -154,15 +156,6 @@ def _exchanged_tables(parts: Sequence[ast.AST]) -> set[str]:
 def _list_of(node: ast.AST) -> str | None:
     """The name of the list whose item this is."""
     return node.value.id if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) else None
-
-
-def _bindings(node: ast.Assign) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """The targets of an assignment, or the parts of one, each with what it is bound to."""
-    for target in node.targets:
-        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            yield from zip(target.elts, node.value.elts, strict=False)
-        else:
-            yield target, node.value
 
 
 def _grown_attributes(nodes: Sequence[ast.AST]) -> Mapping[str, frozenset[int]]:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from autograph._analysis.bindings import pairs_of
 from autograph._analysis.children import children
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -253,7 +254,7 @@ def _flows_of(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     match node:
         case ast.Assign(targets=targets, value=value):
             for target in targets:
-                yield from _pairs(target, value)
+                yield from pairs_of(target, value)
         case ast.AnnAssign(target=target, value=value) if value is not None:
             yield target, value
         case ast.NamedExpr(target=target, value=value):
@@ -263,15 +264,6 @@ def _flows_of(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
                 yield target, value
         case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
             yield target, value
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    displays = ast.Tuple | ast.List
-    if isinstance(target, displays) and isinstance(value, displays) and len(target.elts) == len(value.elts):
-        for part, given in zip(target.elts, value.elts, strict=True):
-            yield from _pairs(part, given)
-    else:
-        yield target, value
 
 
 def _parameters(arguments: ast.arguments) -> list[str]:

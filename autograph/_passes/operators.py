@@ -246,9 +246,7 @@ class LowerOperators(EvaluatedParts):
         return any(_is_display(side) or (isinstance(side, gast.Name) and side.id in self.displays) for side in sides)
 
     def _may_be_item(self, node: gast.AST) -> bool:
-        if self.context.is_operator_call(node):
-            return bool(node.func.attr == "get_item")
-        return isinstance(node, gast.Name | gast.Subscript | gast.Attribute)
+        return isinstance(node, gast.Name | gast.Attribute) or self._reads_item(node)
 
     def _is_item(self, node: gast.AST) -> bool:
         """Whether this may be an item of a list of tuples of the file's, which another function may have made."""

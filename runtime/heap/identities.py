@@ -305,11 +305,9 @@ class Identities:
 
     def reordered(self, values: Sequence[Any], before: Sequence[Any]) -> None:
         """Note that values are those ``before``, in an order that is traced: of what was not one, nothing has become one."""
-        for path in parts_of(values[0]) if values else ():
-            columns = [[parts_of(value).get(path) for value in side] for side in (values, before)]
-            if any(part is None for column in columns for part in column):
-                continue
-            news, olds = ([id(part) for part in column] for column in columns)
+        now, then = ([parts_of(value) for value in side] for side in (values, before))
+        for path in set(now[0]).intersection(*now, *then) if now else ():
+            news, olds = ([id(parts[path]) for parts in side] for side in (now, then))
             pairs = itertools.combinations(olds, 2)
             if all(a != b and (self.are_apart(a, b) or self._are_disjoint(a, b)) for a, b in pairs):
                 for one, other in itertools.combinations(news, 2):

@@ -271,7 +271,8 @@ class Journal:
     @property
     def leaves_unknown(self) -> bool:
         """Whether there is such, or what a condition selects."""
-        return bool(self.selected) or ((known := Journal.unknowns.made(self)) is not None and bool(known.made))
+        unknowns = Journal.unknowns.made(self)
+        return bool(self.selected) or (unknowns is not None and bool(unknowns.made))
 
     def end(self) -> None:
         """Keep nothing of the program: its outermost call has ended."""

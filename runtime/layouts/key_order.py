@@ -1,4 +1,4 @@
-"""The order of a dict's keys that the last iteration of a loop has left, which may be another than before the loop."""
+"""The order of a dict's keys: that which the last iteration of a loop has left, and whether Python can sort them."""
 
 from __future__ import annotations
 
@@ -38,3 +38,10 @@ def _in_place(held: Any) -> Any:
     if not is_perhaps(held):
         return held
     return perhaps(held.present, held.held, dataclasses.replace(held.absence, is_moved=False))
+
+
+def sort_of_key(key: Any) -> Any:
+    """The same for keys that Python can order, without code of the user's."""
+    if isinstance(key, tuple):
+        return tuple(map(sort_of_key, key))
+    return str if type(key) is str else float if type(key) in (bool, int, float) else object()

@@ -203,10 +203,3 @@ def _type_of(value: Any) -> Any:
         dtype = jax.dtypes.canonicalize_dtype(np.result_type(value))
         return np.shape(value), dtype
     return next((kind for kind in (list, str) if isinstance(value, kind)), object())
-
-
-def sort_of_key(key: Any) -> Any:
-    """The same for keys that Python can order, without code of the user's."""
-    if isinstance(key, tuple):
-        return tuple(map(sort_of_key, key))
-    return str if type(key) is str else float if type(key) in (bool, int, float) else object()

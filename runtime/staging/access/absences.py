@@ -17,6 +17,7 @@ from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import ContentsPlace, contents
 from autograph.runtime.layouts.dict_by_path import sorted_as_by_jax
 from autograph.runtime.layouts.dict_kinds import dict_kind
+from autograph.runtime.layouts.key_order import sort_of_key
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, each
 from autograph.runtime.layouts.optional import is_known
@@ -29,7 +30,6 @@ from autograph.runtime.layouts.perhaps import (
     perhaps,
     read,
     read_key,
-    sort_of_key,
 )
 from autograph.runtime.staging.access.dict_views import VIEWS, VIEWS_OF
 from autograph.runtime.tracing.locations import user_location

@@ -365,9 +365,8 @@ class Lookups(InTrace):
         """The item at a traced index of what differ as the branches of an ``if`` may: strings, say, or None and a number."""
         count = len(items)
         are_many = count > MOST_CANDIDATES
-        if self.journal.is_on_trial or (
-            are_many and not all(map(_is_value, items))
-        ):  # in Python the index may be known
+        can_be_chosen = not are_many or all(map(_is_value, items))
+        if self.journal.is_on_trial or not can_be_chosen:  # in Python the index may be known
             raise self._unsuitable(items)
         place = jnp.clip(counted_from_start(key, count), 0, count - 1)
         try:

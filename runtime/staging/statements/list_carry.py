@@ -379,11 +379,10 @@ class ListCarry:
             self.drop_elements()
 
     def _table(self, carried: Carried, path: Path) -> TracedList:
-        variable = carried.variable
-        owner: TracedList = (
-            variable.owner if isinstance(variable, ContentsPlace) else lists_in(carried.entry, carried.references)[path]
-        )
-        return owner
+        if isinstance(carried.variable, ContentsPlace):
+            owner: TracedList = carried.variable.owner
+            return owner
+        return lists_in(carried.entry, carried.references)[path]
 
     def _refuse_other_names(self, carried: Carried, table: TracedList, rows: tuple[Any, ...]) -> None:
         """See that nothing that the loop reaches leads to the rows of a table but this: a write by another name would not be seen in it.
