@@ -5,7 +5,6 @@ length after that.
 from __future__ import annotations
 
 import copy
-import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.containers.element_kinds import ARRAY, Kind, KnownLength, are_alike
+from autograph.runtime.containers.element_kinds import ARRAY, Kind, KnownLength
 from autograph.runtime.containers.extents import is_traced_key
 from autograph.runtime.containers.padded import ELSEWHERE, Padded, as_seen, row_at
 from autograph.runtime.containers.spliced_lists import SplicedList
@@ -533,18 +532,3 @@ def is_traced_list(value: Any) -> bool:
 def is_array_list(value: Any) -> bool:
     """Whether this is a list whose elements one array holds; its length may be known."""
     return isinstance(value, TracedList) and value._is_padded()
-
-
-def is_table(items: Sequence[Any], least: int) -> bool:
-    """Whether these are lists alike, of more than so many numbers."""
-    rows = rows_of(items)
-    if not rows or not all(type(row) is tuple and len(row) == len(rows[0]) for row in rows):
-        return False
-    return len(rows) * len(rows[0]) > least and are_alike(itertools.chain(*rows))
-
-
-def rows_of(items: Sequence[Any]) -> list[Any] | None:
-    """What each of these lists holds; None if there are others among them."""
-    if not all(type(item) in (list, TracedList) for item in items):
-        return None
-    return [tuple(item) if type(item) is list else item.contents() for item in items]

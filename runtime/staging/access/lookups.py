@@ -23,7 +23,8 @@ from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_gathers import gathered
 from autograph.runtime.containers.padded_rules import as_padded_array
 from autograph.runtime.containers.parts import parts_of
-from autograph.runtime.containers.traced_lists import TracedList, is_table
+from autograph.runtime.containers.tables import is_table
+from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.raising import catching
 from autograph.runtime.effects.staged_raises import Raising

@@ -15,7 +15,8 @@ from autograph.runtime.containers.element_kinds import NUMBERS, Kind
 from autograph.runtime.containers.extents import Extent
 from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.parts import Path, parts_of
-from autograph.runtime.containers.traced_lists import TracedList, is_table, rows_of
+from autograph.runtime.containers.tables import is_table, rows_of
+from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.elements import refused_write
 from autograph.runtime.heap.holders import reached
