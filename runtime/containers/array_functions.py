@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
-from autograph.runtime.layouts.statement_variables import value_of
+from autograph.runtime.layouts.statement_variables import items_of_sequence, value_of
 from autograph.runtime.tracing.language import LANGUAGE
 
 # They call functions of the user's, or read and write files.
@@ -47,7 +47,7 @@ def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return twin(*args, **kwargs)
         except TypeError:  # of a list perhaps, of which NumPy makes an array
-            arrays = [jnp.asarray(arg) if type(arg) is list else arg for arg in args]
+            arrays = [jnp.asarray(arg) if isinstance(arg, list) else arg for arg in args]
             if all(new is old for new, old in zip(arrays, args, strict=True)):
                 raise
             return twin(*arrays, **kwargs)
@@ -61,11 +61,9 @@ def _as_array(value: Any) -> Any:
 
 
 def _has_tracer(value: Any) -> bool:
-    if isinstance(value, TracedList):
-        return True
-    if type(value) in (list, tuple):
-        return any(map(_has_tracer, value))
-    return isinstance(value_of(value), jax.core.Tracer)
+    if (items := items_of_sequence(value)) is not None:
+        return any(map(_has_tracer, items))
+    return isinstance(value, TracedList) or isinstance(value_of(value), jax.core.Tracer)
 
 
 def _numpy_twins() -> dict[Any, Callable[..., Any]]:

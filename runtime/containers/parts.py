@@ -50,15 +50,14 @@ def unstack_lists(value: Any, in_arrays: set[int], writes: Callable[[Any], bool]
             part.unstack()
 
 
-def stack_new_elements(place: Any, before: Any) -> None:
-    """Let a list hold its elements in arrays if a block has appended lists or dicts: each is none of those that there were before."""
+def has_new_elements(place: Any, before: Any) -> bool:
+    """Whether a block has put lists, dicts or objects into a list that were not in it before."""
     owner, now = getattr(place, "owner", None), place.get()
     if type(now) is not tuple or not isinstance(owner, TracedList) or not isinstance(before, tuple):
-        return
+        return False
     known = set(map(id, before))
     new = [part for part in now if id(part) not in known]
-    if any(isinstance(part, list | dict) for element in new for part in parts_of(element).values()):
-        owner.stack()
+    return any(isinstance(part, list | dict) for element in new for part in parts_of(element).values())
 
 
 def _parts(value: Any, path: Path, around: frozenset[int]) -> Iterator[tuple[Path, Any]]:

@@ -13,7 +13,7 @@ from autograph.runtime.effects.growing_texts import MANY_TEXTS, GrowingText, are
 from autograph.runtime.effects.traced_texts import is_text
 from autograph.runtime.layouts.join import Joiner, Types
 from autograph.runtime.layouts.kinds import Layout, Maybe, Tree, constants_in
-from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.layouts.statement_variables import has_contents, items_of_sequence
 from autograph.runtime.layouts.text_kinds import is_text_layout
 from autograph.runtime.tracing.language import LANGUAGE
 
@@ -44,8 +44,8 @@ def with_any_length(value: Any, grown: Collection[Growth]) -> Any:
     """A value with the texts and tuples at these paths as such that hold any number of pieces; a copy, unless all are so already."""
     if here := [each for each in grown if not each.path]:
         return of_any_length(value, any(each.by_pieces for each in here))
-    is_plain = type(value) in (list, tuple) or (isinstance(value, dict) and not has_contents(value))
-    items = () if not is_plain else value.items() if isinstance(value, dict) else enumerate(value)
+    is_dict = isinstance(value, dict) and not has_contents(value)
+    items = value.items() if is_dict else enumerate(items_of_sequence(value) or ())
     new = {}
     for key, part in items:
         inside = [Growth(path[1:], by_pieces) for path, by_pieces in grown if path[0] == key]

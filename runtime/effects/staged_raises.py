@@ -490,12 +490,12 @@ def _known_value(leaf: Any) -> Any:
 
 def _refuse_unknown(journal: Journal, result: Any, function: Any) -> None:
     """Raise if what only a run would know is returned, or left in what others may read when the function has returned."""
+    for leaf in jax.tree_util.tree_leaves(result, is_leaf=is_unknown):
+        if is_unknown(leaf):
+            raise leaf.returned()
     for part in parts_of(result).values():
         if is_unknown(part):
             raise part.returned()
-    for leaf in jax.tree_util.tree_leaves(result):
-        if is_unknown(leaf):
-            raise leaf.returned()
     owners = {id(owner): reason for owner, reason in journal.unknowns.made}
     owners |= {id(place.owner): reason for place, _, reason in journal.selected}
     outside = [function, *(value for _, value in LOCAL.roots())]

@@ -17,6 +17,7 @@ from autograph.runtime.function.pickling import Sources, in_file, is_without_fil
 from autograph.runtime.function.plain_calls import PlainCalls
 from autograph.runtime.heap.journal import Watch
 from autograph.runtime.heap.leaked_tracers import refuse_leaks, refuse_writes, take_back_leaks
+from autograph.runtime.heap.list_outputs import leave_plain_lists
 from autograph.runtime.staging.operators import Operators
 from autograph.runtime.tracing.concretization import (
     method_that_takes_out,
@@ -170,6 +171,7 @@ def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: 
 
 def _run(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any, check: Callable[[Watch], None]) -> Any:
     """Run the function and ``check`` its writes; if it raises, what they left traced is taken back."""
+    is_part = made.journal.watch is not None
     with made.journal.watching() as watch:
         try:
             result = in_scope(lambda: _recursive(made, converted)(*args, **kwargs), made.raising, converted)
@@ -177,4 +179,6 @@ def _run(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any,
             take_back_leaks(watch)
             raise
         check(watch)
+        if not is_part and (entries := watch.entries()):
+            leave_plain_lists(place for place, _, _ in entries)
     return result

@@ -1,10 +1,10 @@
-"""Convert traced lists to Python lists where they leave converted code: as results, and as arguments of libraries."""
+"""Convert traced lists to Python lists where they leave converted code: as results, as arguments of libraries, in what it writes."""
 
 from __future__ import annotations
 
 import collections
 import operator
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 import jax
@@ -16,6 +16,7 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.heap.object_graph import is_one_shot
+from autograph.runtime.heap.places import ContentsPlace, Place
 
 _TRACED = (TracedList, TracedDeque, TracedTuple, TracedSet, TracedDict)
 _MAY_HOLD_LISTS = frozenset([*_TRACED, list, tuple, dict])
@@ -100,3 +101,41 @@ def _holds_list(value: Any) -> bool:
         return True
     parts = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
     return any(type(part) in _MAY_HOLD_LISTS and _holds_list(part) for part in parts)
+
+
+def leave_plain_lists(places: Iterable[Place]) -> None:
+    """Let what a trace has written hold Python's lists, where objects from outside may lead to those of the trace."""
+    made: dict[int, tuple[Any, Any]] = {}
+    for place in places:
+        held = place.owner if isinstance(place, ContentsPlace) else place.get()
+        left = _with_own_lists(held, made)
+        if left is not held and not isinstance(place, ContentsPlace):
+            place.set(left)
+
+
+def _with_own_lists(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
+    """A value in which a Python list is in the place of each list of the trace, one for each.
+
+    ``made``: by identity, what has been seen, with what is in their place.
+    """
+    kind = type(value)
+    if kind not in (TracedList, list, dict, tuple, collections.deque):
+        return value
+    if kind is tuple:
+        items = tuple(_with_own_lists(part, made) for part in value)
+        return value if all(map(operator.is_, items, value)) else items
+    if id(value) in made:
+        return made[id(value)][1]
+    contents = value.contents() if kind is TracedList else ()
+    if type(contents) is not tuple:
+        return value
+    left: Any = [] if kind is TracedList else value
+    made[id(value)] = value, left
+    if kind is TracedList:
+        left.extend(_with_own_lists(part, made) for part in contents)
+        return left
+    for key, part in list(value.items() if kind is dict else enumerate(value)):
+        own = _with_own_lists(part, made)
+        if own is not part:
+            left[key] = own
+    return left

@@ -8,6 +8,7 @@ from typing import Any
 from autograph.runtime.layouts.dict_kinds import is_dict_kind
 from autograph.runtime.layouts.kinds import Layout, Maybe, Tree
 from autograph.runtime.layouts.perhaps import Absence, is_perhaps, perhaps
+from autograph.runtime.layouts.statement_variables import items_of_sequence
 
 
 def order_as(value: Any, layout: Layout) -> None:
@@ -24,8 +25,8 @@ def order_as(value: Any, layout: Layout) -> None:
                 dict.__setitem__(value, key, held)
         for key, part in zip(layout.keys, layout.parts, strict=True):
             order_as(value[key], part)
-    elif type(value) in (list, tuple) and len(value) == len(layout.parts):
-        for held, part in zip(value, layout.parts, strict=True):
+    elif (items := items_of_sequence(value)) is not None and len(items) == len(layout.parts):
+        for held, part in zip(items, layout.parts, strict=True):
             order_as(held, part)
 
 

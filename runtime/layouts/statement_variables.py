@@ -341,8 +341,9 @@ def _without_sorting(value: Any, is_leaf: Callable[[Any], bool]) -> Any:
     """A pytree with an `_UnsortedDict` in the place of each dict whose keys have no order."""
     if is_leaf(value):
         return value
-    if type(value) in (list, tuple):
-        return type(value)(_without_sorting(part, is_leaf) for part in value)
+    if (parts := items_of_sequence(value)) is not None:
+        made = [_without_sorting(part, is_leaf) for part in parts]
+        return value.holding(tuple(made)) if has_contents(value) else type(value)(made)
     if type(value) is not dict:
         return value
     items = {key: _without_sorting(part, is_leaf) for key, part in value.items()}
@@ -357,9 +358,11 @@ def in_order(template: Any, value: Any) -> Any:
     """``value`` with its dicts in the key order of ``template``."""
     if type(template) is dict and type(value) is dict and template.keys() == value.keys():
         return {key: in_order(part, value[key]) for key, part in template.items()}
-    if type(template) in (list, tuple) and type(value) is type(template) and len(value) == len(template):
-        return type(value)(in_order(a, b) for a, b in zip(template, value, strict=True))
-    return value
+    ours, theirs = items_of_sequence(value), items_of_sequence(template)
+    if ours is None or theirs is None or type(value) is not type(template) or len(ours) != len(theirs):
+        return value
+    ordered = [in_order(one, other) for one, other in zip(theirs, ours, strict=True)]
+    return write_into(value, value.holding(tuple(ordered))) if has_contents(value) else type(value)(ordered)
 
 
 def value_of(value: Any) -> Any:
@@ -415,6 +418,16 @@ def is_mutable_container(value: Any) -> bool:
 def has_contents(value: Any) -> bool:
     """Whether this is a `TracedList`, whose contents may be something else than a sequence of elements."""
     return hasattr(type(value), "set_contents")
+
+
+def items_of_sequence(value: Any) -> Sequence[Any] | None:
+    """The items of a list or tuple, where Python has them one by one; None of anything else."""
+    if type(value) in (list, tuple):
+        return value
+    if not has_contents(value) or getattr(type(value), "stands_for", None) is not list:
+        return None
+    held = value.contents()
+    return held if type(held) is tuple else None
 
 
 def write_into(container: Any, new: Any) -> Any:

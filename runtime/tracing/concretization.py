@@ -20,6 +20,8 @@ _ASKED_FOR_VALUE = (
 )
 _OF_VARIABLES = ("assign", "assign_add", "assign_sub", "read_value", "value")  # attributes that arrays do not have
 _TRACER_CLASS = re.compile(r"(\w+\.)*\w*Tracer\b")
+# The class of a container made in a trace: Python's name of it is the rest of this one.
+_TRACED_CONTAINER = re.compile(r"\bTraced(List|Tuple|Set|Dict)\b")
 _NO_ATTRIBUTE = re.compile(rf"^{_TRACER_CLASS.pattern} has no attribute (\w+)")
 _TRACER = re.compile(r"Tracer\b|\bTracedText\b|\bOneOf\b")  # a class that represents values, in a text
 # Operands that no number goes with, in what Python says of an operator; but a list or a text may be repeated.
@@ -181,6 +183,7 @@ def of_arrays(error: BaseException) -> str | None:
     if not isinstance(error, TypeError | AttributeError) or isinstance(error, StagingError) or len(error.args) != 1:
         return None
     said = _TRACER_CLASS.sub("jax.Array", _NO_ATTRIBUTE.sub(r"'jax.Array' object has no attribute '\2'", text))
+    said = _of_containers(said)
     return said if said != text else None
 
 
@@ -206,7 +209,12 @@ def method_that_takes_out(error: BaseException) -> str | None:
 
 def _is_of_operands(error: BaseException) -> bool:
     """Whether an operator was given what it does not take beside any number: ``x + [1]``, ``None < x``."""
-    return isinstance(error, TypeError) and _OTHER_OPERAND.search(str(error)) is not None
+    return isinstance(error, TypeError) and _OTHER_OPERAND.search(_of_containers(str(error))) is not None
+
+
+def _of_containers(text: str) -> str:
+    """What Python says of the containers of a trace, in terms of its own."""
+    return _TRACED_CONTAINER.sub(lambda found: found[1].lower(), text)
 
 
 def _is_about_a_tracer(error: BaseException) -> bool:

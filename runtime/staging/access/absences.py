@@ -31,6 +31,7 @@ from autograph.runtime.layouts.perhaps import (
     read,
     read_key,
 )
+from autograph.runtime.layouts.statement_variables import items_of_sequence
 from autograph.runtime.staging.access.dict_views import VIEWS, VIEWS_OF
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
@@ -539,7 +540,7 @@ def _found(values: Iterable[Any]) -> Iterator[Perhaps]:
             pending += value.values()
         elif isinstance(value, VIEWS) and hasattr(value, "mapping"):
             pending += value.mapping.values()
-        elif type(value) in (list, tuple):
-            pending += value
+        elif (items := items_of_sequence(value)) is not None:
+            pending += items
         elif is_plain_object(value):
             pending += attributes_of(value).values()

@@ -41,7 +41,8 @@ class ListWrites(InTrace):
         self.raising = raising
 
     def is_chosen_anew(self, target: Any, key: Any, value: Any) -> TypeGuard[list[Any]]:
-        """Whether ``target[key] = value`` is for `with_one_replaced`: lists that are carried as one array write that."""
+        """Whether ``target[key] = value`` is for `with_one_replaced`: lists that one array may hold write that. One of few items
+        that may be another list stays as it is, so that the other is written item by item, too."""
         if not isinstance(target, list) or not self.backend.is_traced(key):
             return False
         if user_method(type(target), "__setitem__") is not None:
@@ -49,7 +50,10 @@ class ListWrites(InTrace):
         if not isinstance(target, TracedList):
             return True
         contents = target.contents()
-        return isinstance(contents, tuple) and not (contents and are_alike((*contents, value)))
+        if not isinstance(contents, tuple):
+            return False
+        is_one_of_several = len(contents) <= UNROLLED_AT_MOST and any(self.identities.aliases(target))
+        return is_one_of_several or not (contents and are_alike((*contents, value)))
 
     def with_one_replaced(self, items: list[Any], key: Any, value: Any) -> list[Any]:
         """The items, ``value`` at a traced index.

@@ -43,7 +43,7 @@ from autograph.runtime.layouts.one_of import (
 )
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in, resolved, used
 from autograph.runtime.layouts.perhaps import has_perhaps, is_own_dict, is_perhaps, read_key
-from autograph.runtime.layouts.statement_variables import has_contents, holds_traced, value_of
+from autograph.runtime.layouts.statement_variables import has_contents, holds_traced, items_of_sequence, value_of
 from autograph.runtime.staging.access.absences import Absences, makes_missing
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.list_writes import ListWrites, counted_from_start
@@ -192,7 +192,7 @@ class Lookups(InTrace):
         Args:
           may_tell: whether the arguments could tell, when they are evaluated, that the item has not been read yet.
         """
-        is_choice = isinstance(target, dict | KeyedList) or type(target) in (list, tuple)
+        is_choice = isinstance(target, dict | KeyedList) or items_of_sequence(target) is not None
         key = self.known_key(target, key) if is_choice else key
         if type(key) is not OneOf or not is_choice or _finds_each(target, key):
             return getattr(self.get_item(target, key), name)

@@ -208,7 +208,7 @@ def _as_python_has(value: Any) -> Any:
         return value.plain()
     if stands_for_text(value):
         return ""
-    return value.stands_for() if isinstance(value, TracedList) and value.stands_for is not list else value
+    return value.stands_for() if isinstance(value, TracedList) else value
 
 
 def _attributes(kind: type, names: Sequence[int | str]) -> list[str | None]:

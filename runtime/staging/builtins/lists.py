@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import functools
 import sys
 from collections.abc import Callable, Mapping
@@ -209,7 +210,7 @@ class Lists(InTrace):
         return made
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
-        """What functions of `jax.numpy` that take lists become."""
+        """What functions that copy lists, and those of `jax.numpy` that take lists, become."""
         padded: dict[str, Callable[..., Any]] = {
             "stack": _stacked,
             "vstack": _vertically,
@@ -226,9 +227,13 @@ class Lists(InTrace):
         }
         return (
             {collections.deque: self.new_deque}
+            | {function: self._copying(function) for function in (copy.copy, copy.deepcopy)}
             | stacking
             | {function: self._of_known_lengths(function) for function in _TREE_FUNCTIONS}
         )
+
+    def _copying(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda value, *args, **kwargs: self.new_list(function(value, *args, **kwargs))
 
     def _stacking(self, plain: Callable[..., Any], padded: Callable[..., Any], of_lists: bool) -> Callable[..., Any]:
         def stack(arrays: Any, *args: Any, **kwargs: Any) -> Any:

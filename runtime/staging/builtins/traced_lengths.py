@@ -31,7 +31,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.copies import PerhapsKnown
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.list_room import OutOfRoom, Room
-from autograph.runtime.layouts.statement_variables import value_of
+from autograph.runtime.layouts.statement_variables import items_of_sequence, value_of
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -335,8 +335,8 @@ def _is_padded(value: Any) -> bool:
 
 
 def _has_padded(value: Any) -> bool:
-    if type(value) in (list, tuple):
-        return any(map(_has_padded, value))
+    if (items := items_of_sequence(value)) is not None:
+        return any(map(_has_padded, items))
     return isinstance(value, PaddedArray | Transposed) or (
         type(value) is dict and any(map(_has_padded, value.values()))
     )

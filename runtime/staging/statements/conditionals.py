@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend
 from autograph.runtime.containers.element_kinds import DifferentKinds
-from autograph.runtime.containers.parts import lists_in_arrays, parts_of, stack_new_elements, unstack_lists
+from autograph.runtime.containers.parts import lists_in_arrays, parts_of, unstack_lists
 from autograph.runtime.effects.growing_values import Growth
 from autograph.runtime.effects.raising import current, gathered
 from autograph.runtime.effects.staged_raises import Raising
@@ -505,7 +505,7 @@ class Conditionals(InTrace):
             key, old = place.key, region.before[place.key][1]
             if old is not UNBOUND:
                 unchanged.extend(flatten(old, isinstance(place, ContentsPlace))[0])
-            stack_new_elements(place, old)
+            end.note_contents(place, old)
             value = place.get()
             end.written[key] = (place, *add(end.of_any_length(key, value), place, old))
             if value is not UNBOUND:

@@ -12,7 +12,7 @@ import jax
 
 from autograph.backends.base import MISSING, Backend, LeafType, Traced
 from autograph.runtime.containers.padded import Padded, as_seen, chosen, emptied
-from autograph.runtime.containers.parts import parts_of
+from autograph.runtime.containers.parts import has_new_elements, parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.growing_values import Growth, parts_that_grow, with_any_length
 from autograph.runtime.errors import StagingError
@@ -142,12 +142,14 @@ class BranchEnd:
       parts: the containers and objects in the values; by position, or key of a place.
       made_unknown: the owners of what its writes may have changed, each with the error for who reads it.
       given: what it has made an element of a list.
+      replaced: the keys of the lists in which it has put lists or dicts in the places of others.
+      lengths: of the lists, by key, that it writes; None if they are held in arrays.
       born: the references that it has made and leaves, by identity; what they hold is written. On the other path nothing leads to them.
 
     Args:
       defined: under which condition the variable is bound by which the program comes to a value. See `Marks.defined`.
       facts: what holds where the branch is taken.
-      growing: where the results, by position, and places, by key, hold a text or tuple of another length than on the other path.
+      growing: where the results, by position, and places, by key, hold a text, tuple or list of another length than on the other path.
     """
 
     def __init__(
@@ -169,7 +171,20 @@ class BranchEnd:
         self.raises = False
         self.made_unknown: Sequence[tuple[Any, Reason]] = ()
         self.given: list[Given] = []
+        self.replaced: set[Any] = set()
+        self.lengths: dict[Any, int | None] = {}
         self.born: dict[int, Any] = {}
+
+    def note_contents(self, place: Any, before: Any) -> None:
+        """Note what a list has that held this before. One with new elements that has become longer or shorter, or is of another
+        length on the other path, holds them in arrays: each is none of those that there were before."""
+        is_replaced = has_new_elements(place, before)
+        if is_replaced and (place.key in self._growing or len(place.get()) != len(before)):
+            place.owner.stack()
+        elif is_replaced:
+            self.replaced.add(place.key)
+        now = place.get()
+        self.lengths[place.key] = len(now) if type(now) is tuple else None
 
     def of_any_length(self, k: Any, value: Any) -> Any:
         """What a result or place holds; a text or tuple that differs in length from that of the other path as one of any length."""
@@ -236,7 +251,7 @@ class JoinedVariable:
 
 
 def of_several_lengths(ends: Sequence[BranchEnd], count: int, backend: Backend) -> dict[Any, Collection[Growth]]:
-    """Where results, and places, hold texts, or tuples of several lengths, that have no one layout."""
+    """Where results, and places, hold texts, or tuples of several lengths, that have no one layout; or lists with new elements."""
     if any(end.raises for end in ends):
         return {}
     sides: dict[Any, list[Side]] = {k: [end.side(k) for end in ends] for k in range(count)}
@@ -247,7 +262,8 @@ def of_several_lengths(ends: Sequence[BranchEnd], count: int, backend: Backend) 
         grown = parts_that_grow(one.layout, other.layout, backend, chooses=True)
         if isinstance(places.get(k), ContentsPlace):
             grown = [each for each in grown if each.path]
-        if grown:
+        lengths = {end.lengths[k] for end in ends if k in end.lengths}
+        if grown or (len(lengths) > 1 and any(k in end.replaced for end in ends)):
             found[k] = grown
     return found
 
