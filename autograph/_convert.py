@@ -312,7 +312,6 @@ class Converter:
         own, special = own_names.__contains__, classes.special_methods
         gives_truth = functools.partial(self._gives_truth, own_names, imports, function)
         truths = self._sources.truths(function), gives_truth
-        lengthened = functools.partial(self._lengthened, own_names, imports, function)
         node, calls = _rewrite(
             *(
                 node,
@@ -326,7 +325,6 @@ class Converter:
                 made,
                 stops,
                 *truths,
-                lengthened,
             )
         )
         return to_ast(node), Output(reason, classes.writes_unseen, calls)
@@ -358,18 +356,6 @@ class Converter:
             return called is not None and called.__name__ in self._sources.truths(called).functions
         except ConversionError:
             return False
-
-    def _lengthened(
-        self, own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, call: gast.AST
-    ) -> Iterable[tuple[gast.AST, frozenset[int]]]:
-        """The arguments that are or hold lists of which a call of a user's function, of any file, changes the length, as things stand."""
-        called = self._users_function(own_names, imports, function, call.func)
-        try:
-            if called is not None and called.__code__.co_filename != function.__code__.co_filename:
-                return self._sources.grown_parameters(called).arguments(call, called.__name__)
-        except ConversionError:
-            return ()
-        return self._sources.grown_parameters(function).arguments(call)
 
     def _users_function(
         self, own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, node: gast.AST
@@ -435,7 +421,6 @@ def _rewrite(
     stops: bool,
     truths: Truths,
     gives_truth: Callable[[gast.AST], bool],
-    lengthened: Callable[[gast.AST], Iterable[tuple[gast.AST, frozenset[int]]]],
 ) -> tuple[gast.AST, bool]:
     """What the passes make of a function, and whether it has calls or reads that may lead to code of the user's.
 
@@ -458,7 +443,6 @@ def _rewrite(
         source.has_tuple_items,
         truths,
         gives_truth,
-        lengthened,
     )
     kinds = set(map(type, parts))
     calls = not _LEADING.isdisjoint(kinds) or any(getattr(part, "decorator_list", None) for part in parts)

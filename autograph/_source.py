@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autograph._analysis.children import children, walk
-from autograph._analysis.grown_parameters import GrownParameters
 from autograph._analysis.partial_writes import PartialWrites
 from autograph._analysis.truths import FileTruths, Truths
 from autograph._analysis.tuple_items import has_tuple_items
@@ -88,11 +87,6 @@ class _File:
         """Whether the file's functions make tuples that containers hold."""
         return has_tuple_items(walk(self.tree))
 
-    @functools.cached_property
-    def grown_parameters(self) -> GrownParameters:
-        """Which lists the file's functions change the length of."""
-        return GrownParameters.of(self.tree)
-
     def codes(self, flags: int) -> dict[tuple[int, str], list[types.CodeType]]:
         """Code objects of the whole file by (first line, name), compiled with these ``__future__`` flags."""
         key = flags
@@ -154,10 +148,6 @@ class SourceFiles:
     def truths(self, function: types.FunctionType) -> Truths:
         """What may be a truth value where ``function`` runs, as far as its file tells."""
         return self._file(function, function.__code__).truths.around(function.__code__.co_firstlineno)
-
-    def grown_parameters(self, function: types.FunctionType) -> GrownParameters:
-        """Which lists the functions in the file of ``function`` change the length of."""
-        return self._file(function, function.__code__).grown_parameters
 
     def _lookup(self, function: types.FunctionType, code: types.CodeType, flags: int) -> _Definition | None:
         file = self._file(function, code)

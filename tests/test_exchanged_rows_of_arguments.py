@@ -87,9 +87,17 @@ def of_a_system(a):
     return solve([row[:] for row in a], b), b
 
 
+def of_made_rows(a):
+    def made():
+        return [[2.0, a[0][0], 1.0], [3.0, a[0][1], 1.0], [a[0][2], 2.0, 1.0]]
+
+    return determinant(made())
+
+
 @pytest.mark.parametrize(
     "program",
     [
+        of_made_rows,
         of_copied_rows,
         of_lists_of_rows,
         of_mapped_and_copied_rows,

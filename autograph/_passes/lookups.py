@@ -5,8 +5,8 @@ from __future__ import annotations
 import gast
 
 from autograph._analysis.children import walk
-from autograph._analysis.grown_parameters import GROWING_METHODS
 from autograph._passes.handled import handled_parts
+from autograph._passes.lists import GROWING_METHODS
 from autograph._passes.nodes import OF_NAMES_AND_CONSTANTS, Context, Rewriter, constant, placed
 
 

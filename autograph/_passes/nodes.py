@@ -131,8 +131,6 @@ class Context:
       has_tuple_items: whether the file's functions make tuples that containers hold.
       truths: what may be a truth value where the function runs.
       gives_truth: tells whether a called expression can be seen, now, to be a function, of any file, that may return one.
-      lengthened: the arguments of a call that are lists whose length the called function, of any file, changes, or hold lists that
-        a method changes, with how far below the argument these are.
       exit_flags: for a ``for`` loop, the variables that end it once true.
       loop_options: for a loop with a directive, the expression for its options.
       result_names: variables that hold what a ``return`` inside a loop returns.
@@ -159,7 +157,6 @@ class Context:
     has_tuple_items: bool = False
     truths: Truths = field(default_factory=Truths)
     gives_truth: Callable[[gast.AST], bool] = lambda node: False
-    lengthened: Callable[[gast.AST], Iterable[tuple[gast.AST, frozenset[int]]]] = lambda call: ()
     exit_flags: dict[gast.AST, tuple[str, ...]] = field(default_factory=dict)
     loop_options: dict[gast.AST, gast.AST] = field(default_factory=dict)
     tests: set[gast.AST] = field(default_factory=set)

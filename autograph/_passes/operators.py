@@ -366,7 +366,14 @@ def _compares(node: gast.AST) -> bool:
 
 def _is_display(node: gast.AST) -> bool:
     """Whether this is a tuple or list that is written out."""
+    node = _in_new_list(node)
     return isinstance(node, gast.Tuple | gast.List) and bool(node.elts)
+
+
+def _in_new_list(node: gast.AST) -> gast.AST:
+    """The display or comprehension of ``ag__.new_list(…)``; anything else as it is."""
+    is_made = isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute) and node.func.attr == "new_list"
+    return node.args[0] if is_made else node
 
 
 def _may_extend(node: gast.AST) -> bool:
@@ -408,7 +415,7 @@ def _numbers(
 
 def _is_number(node: gast.AST, is_plain_call: Callable[[gast.AST], bool]) -> bool:
     if isinstance(node, gast.BinOp):
-        return not any(isinstance(side, gast.List | gast.ListComp) for side in (node.left, node.right))
+        return not any(isinstance(_in_new_list(side), gast.List | gast.ListComp) for side in (node.left, node.right))
     if isinstance(node, gast.Call):
         return is_plain_call(node.func)
     return isinstance(node, gast.Constant | gast.UnaryOp | gast.Compare | gast.JoinedStr)

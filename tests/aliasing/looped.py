@@ -48,14 +48,14 @@ def object_bound_in_one_iteration(n):
     return o.v, q.v
 
 
-@hazard("the function returns")
+@hazard("is read")
 def rebound_after_a_write(n):
     a = [0, 1]
     b = a
     for i in range(n):  # chooses
         a[0] += 1  # writes
         a = [a[0], 5]
-    return b[0], a
+    return b[0], a  # reads
 
 
 @hazard("'Box.b' refers to")
@@ -124,7 +124,7 @@ def source_written_in_a_loop(n):
     return a[0], b[0], c[0]
 
 
-@hazard("the function returns")
+@hazard("is read")
 def swapped_with_a_third_name(n):
     a = [0, 1]
     b = [5, 6]
@@ -132,7 +132,7 @@ def swapped_with_a_third_name(n):
     for i in range(n):  # chooses
         a[0] += 1  # writes
         a, b = b, a
-    return a[0], b[0], p[0]
+    return a[0], b[0], p[0]  # reads
 
 
 @hazard("the function returns")
@@ -241,7 +241,7 @@ def rebound_in_one_iteration_before_a_write(n):
     return b["v"], a["v"]
 
 
-@hazard("the function returns")
+@hazard("is read")
 def rebound_list_in_one_iteration_of_a_while(n):
     a = [0, 1]
     b = a
@@ -251,7 +251,7 @@ def rebound_list_in_one_iteration_of_a_while(n):
             a = [i, i]
         a[0] += 1  # writes
         i += 1
-    return b[0], a[0]
+    return b[0], a[0]  # reads
 
 
 @hazard("the function returns")

@@ -92,3 +92,27 @@ def one_table_under_two_names_in_branches(n):
         d["k"][0] = n
     items[-1] = items[n % 2] + 1
     return items, d, len(items)
+
+
+@program
+def one_taken_off_for_one_that_is_put(n):
+    rows, row = [[0, 1], [2, 3]], [5, 5]
+    if n > 1:
+        rows.append(row)
+        rows.pop(0)
+    row[0] = 9
+    rows[0][1] = 7
+    return rows, row
+
+
+@program
+def rows_of_two_attributes_by_index(n):
+    class Pair:
+        pass
+
+    pair = Pair()
+    pair.one = [0, 1]
+    pair.both = [pair.one, [3, 4]]
+    for i in range(n):
+        pair.both[i % 2][i % 2] += n
+    return pair.one, pair.both

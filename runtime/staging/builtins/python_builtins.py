@@ -430,9 +430,7 @@ class Builtins(InTrace):
             return self.reductions.listed(args[0])
         if args and isinstance(args[0], TracedList):
             return args[0].as_list()
-        made: list[Any] = list(*args)
-        self.journal.born(made)
-        return made
+        return self.new_list(list(*args))
 
     def _tuple(self, *args: Any) -> Any:
         if not args or type(args[0]) is tuple:

@@ -20,7 +20,7 @@ from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged
 from autograph.runtime.containers.iterators import SequenceIterator
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
 from autograph.runtime.containers.padded import Padded
-from autograph.runtime.containers.traced_lists import EmptyListError, TracedList, is_array_list
+from autograph.runtime.containers.traced_lists import EmptyListError, TracedList
 from autograph.runtime.layouts.optional import Optional, held_in, present_in, used
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
@@ -203,10 +203,10 @@ class Reductions:
         if is_loop:
             return self._appended(found)
         if not is_nested:
-            return list(found)
+            return self.new_list(list(found))
         kept = self.new_list([])
         self._append_each(found, kept)
-        return kept if is_array_list(kept) else list(kept)
+        return kept
 
     def _append_each(self, generator: Generator, kept: list[Any]) -> None:
         """Append the elements: Python goes over the items, and loops over those of clauses of traced length."""
