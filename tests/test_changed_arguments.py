@@ -111,6 +111,45 @@ def test_lists_and_dicts():
     same(update, collections.OrderedDict(gone=jnp.array(2), n=jnp.array(1)), X)
 
 
+def test_sets():
+    def visit(seen, groups, x):
+        seen.discard(1)
+        groups["b"].add((2, "c"))
+        groups["a"] ^= {1, 2}
+        return x + len(seen)
+
+    def emptied(names):
+        while names:
+            names.pop()
+
+    def unchanged(seen, x):
+        seen.add(1)
+        seen.remove(1)
+        return x if 2 in seen else -x
+
+    same(visit, {1, 5}, {"a": {1}, "b": set()}, X)
+    same(emptied, {"a", "b"})
+    same(unchanged, {2, 3}, X)
+    function = ag.function(visit)
+    given = {1, 5}
+    for count in (4, 4):  # another set is another signature
+        assert int(function(given, {"a": {1}, "b": set()}, X)) == count
+    assert given == {5}
+
+
+def test_a_set_in_two_places_is_refused():
+    def write(a, b):
+        a.add(1)
+        return 0 if 1 in b else 1
+
+    given = {2}
+    with pytest.raises(ag.StagingError, match="'a' is changed in place here, and is the same object as 'b'"):
+        ag.function(write)(given, given)
+    assert given == {2}
+    with pytest.raises(ag.StagingError, match="'a' is changed in place here, and is an argument of write"):
+        ag.function(write).get_concrete_function({2}, {3})
+
+
 def test_keys_keep_their_places():
     def add(d, x):
         d["a"] = x

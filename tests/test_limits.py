@@ -634,7 +634,7 @@ def lists_from_outside():
     refused_by_jit(branch, X)
 
 
-@claim("A list, dict or dataclass argument")
+@claim("A list, dict, set or dataclass argument")
 def arguments():
     def written(xs, ys):
         xs[0] = 5.0

@@ -157,7 +157,7 @@ class Changed:
 
     Attributes:
       result: the result.
-      contents: for each list, dict and dataclass that is changed its items or fields.
+      contents: for each list, dict, set and dataclass that is changed its items or fields.
       places: for each its path, its class, and the names of what it holds.
     """
 
@@ -196,9 +196,13 @@ class Changed:
 
 
 def _overwrite(target: Any, names: Sequence[Any], held: Sequence[Any]) -> None:
-    """Let a list, dict or dataclass hold this and nothing else."""
+    """Let a list, dict, set or dataclass hold this and nothing else."""
     if isinstance(target, list):
         target[:] = held
+    elif isinstance(target, set):
+        (elements,) = held
+        target.clear()
+        target.update(elements)
     elif isinstance(target, dict):
         items = {key: part for key, part in zip(names, held, strict=True) if part is not GONE}
         for key in [key for key in target if key not in items]:

@@ -1,4 +1,4 @@
-"""Lists, dicts and dataclasses among a call's arguments that the function changes in place.
+"""Lists, dicts, sets and dataclasses among a call's arguments that the function changes in place.
 
 A trace is given containers of its own in the places of the caller's. What it leaves in them is an output of the program,
 which a call writes into the caller's containers when the program has ended.
@@ -26,7 +26,7 @@ from autograph.runtime.state.linked_state import is_node
 Path = tuple[Any, ...]
 """The number of a parameter's value, and the steps of JAX from there."""
 
-_WRITTEN = (list, dict, collections.OrderedDict, collections.defaultdict)
+_WRITTEN = (list, dict, set, collections.OrderedDict, collections.defaultdict)
 
 _OF_A_TRACE = (TracedList, TracedDeque, TracedDict, TracedSet)
 """What converted code makes. A call that changes one is a part of its caller's trace."""
@@ -41,6 +41,11 @@ def _steps_into(value: Any) -> list[tuple[Any, Any]]:
     if type(value) is list or isinstance(value, tuple):
         return [(jax.tree_util.SequenceKey(k), part) for k, part in enumerate(value)]
     return []
+
+
+def _held_by(value: Any) -> list[tuple[Any, Any]]:
+    """What is compared to know whether a call has changed this: the elements of a set, which have no steps, without order."""
+    return [(frozenset(value), None)] if type(value) is set else _steps_into(value)
 
 
 def is_written_in_place(value: Any) -> bool:
@@ -72,7 +77,7 @@ class ArgumentParts:
 
     Attributes:
       values: each by its path.
-      containers: for the identity of each list, dict and dataclass its paths.
+      containers: for the identity of each list, dict, set and dataclass its paths.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
@@ -88,7 +93,7 @@ class ArgumentParts:
         self.values[path] = value
         parts = _steps_into(value)
         if parts or is_written_in_place(value):
-            self._held[path] = parts
+            self._held[path] = _held_by(value)
         elif not isinstance(value, jax.Array) and not is_node(value) and not jax.tree_util.all_leaves([value]):
             self._unpacked[path] = jax.tree_util.tree_flatten(as_tree(value))
         if is_written_in_place(value):
@@ -129,13 +134,13 @@ class ArgumentParts:
             return bool(structure != new_structure) or any(new is not old for new, old in zip(now, leaves, strict=True))
         if path not in self._held:
             return False
-        before, after = self._held[path], _steps_into(value)
+        before, after = self._held[path], _held_by(value)
         return len(before) != len(after) or any(
             a != b or x is not y for (a, x), (b, y) in zip(before, after, strict=True)
         )
 
     def places(self) -> dict[int, Path]:
-        """The lists, dicts and dataclasses by identity, each with the first of its paths."""
+        """The lists, dicts, sets and dataclasses by identity, each with the first of its paths."""
         return {key: paths[0] for key, paths in self.containers.items()}
 
     def arrays(self) -> dict[int, Path]:
@@ -143,16 +148,18 @@ class ArgumentParts:
         return {id(value): path for path, value in self.values.items() if isinstance(value, jax.core.Tracer)}
 
     def contents(self, changes: Changes) -> list[tuple[Path, type, tuple[Any, ...], list[Any]]]:
-        """What is changed: the path of each container, its class, and the names and values of what it holds now."""
+        """What is changed: the path of each container, its class, and the names and values of what it holds now, of a set that
+        as one value."""
         found = []
         for path in changes.labels:
             value = self.values[path]
             if type(value) in _OF_A_TRACE:
                 continue
+            if type(value) in (list, set):
+                found.append((path, type(value), (), list(value) if type(value) is list else [set(value)]))
+                continue
             parts = _steps_into(value)
-            names = tuple(
-                step.key if isinstance(value, dict) else step.name for step, _ in parts if type(value) is not list
-            )
+            names = tuple(step.key if isinstance(value, dict) else step.name for step, _ in parts)
             found.append((path, type(value), names, [part for _, part in parts]))
         return found
 
@@ -192,7 +199,7 @@ def _label(names: Sequence[str], path: Path) -> str:
 
 def _copy_of(label: str, value: Any) -> str:
     """The remedy for a write to an argument, or to a part of it."""
-    if label.isidentifier() and type(value) in (list, dict):
+    if label.isidentifier() and type(value) in (list, dict, set):
         return f"Change a copy, and return it: {label} = {type(value).__name__}({label})."
     if label.isidentifier() and dataclasses.is_dataclass(value):
         return f"Make a changed copy, and return it: {label} = dataclasses.replace({label}, ...)."
