@@ -13,8 +13,10 @@ from autograph._analysis.scopes import (
     FUNCTIONS,
     bound_inside,
     definitions_in,
+    free_names,
     parameter_names,
     scope_of,
+    suspends_in,
     walk_scope,
 )
 from autograph._passes.nodes import (
@@ -52,6 +54,7 @@ _STEADY = (
     *(gast.Constant, gast.BinOp, gast.UnaryOp, gast.Slice, gast.Tuple),
     *(gast.operator, gast.unaryop, gast.expr_context),
 )
+_READING = frozenset({"len", "sum", "max", "min", "enumerate", "zip", "abs", "any", "all"})
 _OPERATIONS = (gast.BinOp, gast.UnaryOp, gast.Compare, gast.Subscript)
 
 
@@ -60,7 +63,8 @@ class LowerAssignments:
 
     ``x[i] = v`` becomes ``x = ag__.set_item(x, i, v)``: on a JAX array that is ``x.at[i].set(v)``, on anything else
     Python's own assignment, after which ``x`` is what it was. A nested target stores each new array back where its
-    own came from. ``x[i], x[j] = x[j], x[i]`` becomes ``x = ag__.exchange_items(x, i, j)``, and so do the last two of
+    own came from. A parameter of a function that returns nothing is not rebound: a new array would be lost with it
+    (`only_written`). ``x[i], x[j] = x[j], x[i]`` becomes ``x = ag__.exchange_items(x, i, j)``, and so do the last two of
     ``t = x[i]``, ``x[i] = x[j]``, ``x[j] = t``.
 
     >>> from autograph._passes.shown import rewritten
@@ -68,10 +72,12 @@ class LowerAssignments:
     ... def f(x, i, box):
     ...     x[i] = 1
     ...     box.total += 2
+    ...     return x
     ... '''))
     def f(x, i, box):
         x = ag__.set_item(x, i, 1)
         ag__.update_attr(box, 'total', '+=', 2)
+        return x
     """
 
     applies_to: frozenset[type] | None = frozenset(
@@ -87,7 +93,10 @@ class LowerAssignments:
             scope = scope_of(node)
             shared = bound_inside(node)
             outer = scope.nonlocal_names | scope.global_names
-            rewriter = _Rewriter(self.context, scope.bound | outer, _bound_with_values(node), scope.bound - shared)
+            steady = scope.bound - shared
+            rewriter = _Rewriter(
+                self.context, scope.bound | outer, _bound_with_values(node), steady, only_written(node)
+            )
             node.body = rewriter.block(node.body) or [placed(gast.Pass(), node)]
             reports = [
                 placed(gast.Expr(self.context.call("will_write", thunk(load(name)))), node) for name in sorted(outer)
@@ -99,7 +108,8 @@ class LowerAssignments:
 
 class _Rewriter:
     """Attributes: local_names (variables that may be rebound here), bound_else (those bound by more than a bare
-    annotation), steady_names (those that no call can rebind), prelude (statements to run before the present one)."""
+    annotation), steady_names (those that no call can rebind), callers (parameters of which only the caller sees what is written),
+    prelude (statements to run before the present one)."""
 
     def __init__(
         self,
@@ -107,7 +117,9 @@ class _Rewriter:
         local_names: frozenset[str],
         bound_else: frozenset[str],
         steady_names: frozenset[str],
+        callers: frozenset[str],
     ) -> None:
+        self.callers = callers
         self.bound_else = bound_else
         self.steady_names = steady_names
         self.context = context
@@ -284,7 +296,8 @@ class _Rewriter:
     def _put_back(self, place: gast.AST, new: gast.AST) -> list[gast.AST]:
         """Statements that store ``new``, what an item write made of ``place``, where ``place`` came from."""
         if isinstance(place, gast.Name):
-            return [assign(place.id, new)] if place.id in self.local_names else [gast.Expr(self._in_place(new, place))]
+            is_rebound = place.id in self.local_names and place.id not in self.callers
+            return [assign(place.id, new)] if is_rebound else [gast.Expr(self._in_place(new, place))]
         if isinstance(place, gast.Attribute):
             name = constant(self.context.mangled(place.attr))
             return [gast.Expr(self.context.call("put_back_attr", copied(place.value), name, new))]
@@ -294,6 +307,8 @@ class _Rewriter:
         return [gast.Expr(self._in_place(new, place))]
 
     def _in_place(self, new: gast.AST, place: gast.AST) -> gast.AST:
+        if isinstance(place, gast.Name) and place.id in self.callers:
+            return self.context.call("written_in_place", new, copied(place), constant(place.id))
         if not isinstance(place, gast.Name):
             return self.context.call("written_in_place", new, constant(None))
         if place.id in self._hoisted_names:
@@ -353,6 +368,68 @@ def _bound_with_values(function: gast.AST) -> frozenset[str]:
         part.id for part in parts if type(part) is gast.Name and type(part.ctx) is gast.Store and id(part) not in bare
     }
     return frozenset(names | set(parameter_names(function.args)))
+
+
+def only_written(function: gast.AST) -> frozenset[str]:
+    """The parameters that this function writes to the items of, and from which nothing leads out of it but to its caller.
+
+    It returns nothing, and no statement binds the parameter, hands it to what may keep or show it, or stores it.
+    """
+    parts = walk_scope(function.body)
+    written = {
+        part.value.id
+        for part in parts
+        if isinstance(part, gast.Subscript) and isinstance(part.ctx, gast.Store) and isinstance(part.value, gast.Name)
+    } & set(parameter_names(function.args))
+    if not written or isinstance(function, gast.AsyncFunctionDef) or suspends_in(parts):
+        return frozenset()
+    if not _returns_nothing(parts):
+        return frozenset()
+    inner = [part for part in parts if isinstance(part, (*FUNCTIONS, gast.ClassDef))]
+    read = {id(name): name.id for name in _names_of(parts)}
+    for part in parts:
+        for name in _read_in_place(part):
+            read.pop(id(name), None)
+    others = {*read.values(), *(name for part in inner for name in free_names(part))}
+    return frozenset(written - others)
+
+
+def _names_of(parts: Sequence[gast.AST]) -> list[gast.AST]:
+    return [part for part in parts if isinstance(part, gast.Name)]
+
+
+def _read_in_place(node: gast.AST) -> list[gast.AST]:
+    """The names in this part of which it needs items, attributes or values, which lead to no array itself."""
+    if isinstance(node, gast.Subscript | gast.Attribute):
+        return [node.value]
+    if isinstance(node, gast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, gast.Compare):
+        return [node.left, *node.comparators]
+    if isinstance(node, gast.For):
+        return [node.iter]
+    if isinstance(node, gast.AugAssign):
+        return [node.target, node.value]
+    if isinstance(node, gast.Call) and isinstance(node.func, gast.Name) and node.func.id in _READING:
+        return [*node.args]
+    return []
+
+
+def _returns_nothing(parts: Sequence[gast.AST]) -> bool:
+    """Whether all that a function returns is None, also by way of the variable that `LowerJumps` makes for it."""
+    held = {
+        target.id
+        for part in parts
+        if isinstance(part, gast.Assign) and not _is_none(part.value)
+        for target in _names_of([each for target in part.targets for each in walk(target)])
+    }
+    made = {target.id for part in parts if isinstance(part, gast.Assign) for target in _names_of(part.targets)} - held
+    returned = [part.value for part in parts if isinstance(part, gast.Return)]
+    return all(_is_none(value) or (isinstance(value, gast.Name) and value.id in made) for value in returned)
+
+
+def _is_none(node: gast.AST | None) -> bool:
+    return node is None or (isinstance(node, gast.Constant) and node.value is None)
 
 
 def _exchanged(target: gast.AST, value: gast.AST) -> list[gast.AST] | None:

@@ -181,13 +181,23 @@ REWRITTEN = {
     ),
     "exchange through a variable": (
         LowerAssignments,
-        "def f(x, i):\n    t = x[i]\n    x[i] = x[0]\n    x[0] = t",
-        "def f(x, i):\n    t = x[i]\n    x = ag__.exchange_items(x, i, 0, t)",
+        "def f(x, i):\n    t = x[i]\n    x[i] = x[0]\n    x[0] = t\n    return x",
+        "def f(x, i):\n    t = x[i]\n    x = ag__.exchange_items(x, i, 0, t)\n    return x",
     ),
     "exchange through a variable that is an index": (
         LowerAssignments,
-        "def f(x, i):\n    i = x[i]\n    x[i] = x[0]\n    x[0] = i",
-        "def f(x, i):\n    i = x[i]\n    x = ag__.set_item(x, i, x[0])\n    x = ag__.set_item(x, 0, i)",
+        "def f(x, i):\n    i = x[i]\n    x[i] = x[0]\n    x[0] = i\n    return x",
+        "def f(x, i):\n    i = x[i]\n    x = ag__.set_item(x, i, x[0])\n    x = ag__.set_item(x, 0, i)\n    return x",
+    ),
+    "write that only the caller sees": (
+        LowerAssignments,
+        "def f(x, i):\n    for k in range(len(x)):\n        x[k] += x[i]",
+        "def f(x, i):\n    for k in range(len(x)):\n        ag__.written_in_place(ag__.update_item(x, k, '+=', x[i]), x, 'x')",
+    ),
+    "write that the function may keep": (
+        LowerAssignments,
+        "def f(x, i, g):\n    x[0] = i\n    g(x)",
+        "def f(x, i, g):\n    x = ag__.set_item(x, 0, i)\n    g(x)",
     ),
     "deletion of what one path binds": (
         CheckDefined,

@@ -335,29 +335,42 @@ class Items(InTrace):
             return
         code = read.__code__
         if not code.co_freevars:
-            self._refuse_write_in_place(new, read(), code.co_names[0])
+            said = (
+                f"{code.co_names[0]!r} is an array, and a global variable: JAX arrays are immutable, so this write makes a new array, "
+                "and there is no variable here to hold it.\n  Pass the array in and return it, or declare the name global."
+            )
+            self._refuse_write_in_place(new, read(), said)
             return
         variable = CellVariable(code.co_freevars[0], (read.__closure__ or ())[0])
         if variable.get() is not new:
             self.journal.touch(variable)
             variable.set(new)
 
-    def written_in_place(self, new: Any, target: Any) -> None:
-        """Refuse an item write that made a new array where nothing can be rebound to it."""
-        if self._is_array(new):
-            self._refuse_write_in_place(new, target, None)
+    def written_in_place(self, new: Any, target: Any, parameter: str | None = None) -> None:
+        """Refuse an item write that made a new array where nothing can be rebound to it.
 
-    def _refuse_write_in_place(self, new: Any, target: Any, name: str | None) -> None:
-        if new is target:
+        Args:
+          parameter: the name of the target, if what is written to it is of use only to the caller of the function.
+        """
+        if not self._is_array(new):
             return
-        said = (
-            f"{name!r} is an array, and a global variable: JAX arrays are immutable, so this write makes a new array, "
-            "and there is no variable here to hold it.\n  Pass the array in and return it, or declare the name global."
-            if name
-            else "This writes into an array that is the result of an expression: JAX arrays are immutable, so the write makes a new array, "
-            "and there is no variable here to hold it.\n  Assign the array to a variable first, and write to the variable."
-        )
-        raise StagingError(f"{user_location()}\n  {said}")
+        if parameter is None:
+            said = (
+                "This writes into an array that is the result of an expression: JAX arrays are immutable, so the write makes a "
+                "new array, and there is no variable here to hold it.\n  Assign the array to a variable first, and write to the "
+                "variable."
+            )
+        else:
+            said = (
+                f"{parameter!r} is an array that this function is given, and the function returns nothing: JAX arrays are immutable, "
+                "so this write makes a new array, which the caller does not see.\n  Return the array, and assign the result where "
+                f"the function is called: {parameter} = f({parameter}, ...)."
+            )
+        self._refuse_write_in_place(new, target, said)
+
+    def _refuse_write_in_place(self, new: Any, target: Any, said: str) -> None:
+        if new is not target:
+            raise StagingError(f"{user_location()}\n  {said}")
 
     def _set(self, array: Any, key: Any, value: Any) -> Any:
         """``array`` with ``value`` at ``key``, in the array's dtype, as NumPy assigns."""

@@ -1,0 +1,86 @@
+"""Writes to items of arrays that a function is given: where only its caller would see them they are refused."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+from tests.agreement import agrees_when_compiled
+
+VALUES = np.array([3.0, -1.0, 2.5, 0.0, 7.0, -2.0], np.float32)
+
+
+def put(a, k, v):
+    a[k] = v
+
+
+def shifted(a, k, v):
+    for i in range(len(a)):
+        if a[i] > v:
+            a[i] -= v
+            return None
+    a[k] += 1.0
+
+
+def put_and_returned(a, k, v):
+    a[k] = v
+    return a
+
+
+@pytest.mark.parametrize("write", [put, shifted])
+@pytest.mark.parametrize("make", [lambda x: x * 2, lambda x: np.zeros(6)])
+def test_a_write_that_only_the_caller_would_see_is_refused(write, make):
+    def f(x, i):
+        made = make(x)
+        write(made, i, x[0])
+        return made
+
+    def in_a_loop(x, i):
+        made = make(x)
+        while i > 0:
+            write(made, i, x[0])
+            i -= 1
+        return made
+
+    for function in (f, in_a_loop):
+        for run in (ag.function, lambda g: jax.jit(ag.convert(g))):
+            with pytest.raises(
+                ag.StagingError, match="'a' is an array that this function is given, and the function returns nothing"
+            ):
+                run(function)(jnp.array(VALUES), jnp.array(3))
+    with pytest.raises(ag.StagingError, match="a = f\\(a, ...\\)"):
+        ag.function(write)(jnp.array(VALUES), 1, 2.0)
+
+
+def test_what_does_not_lose_the_write_runs():
+    def returned(x, i):
+        return put_and_returned(x, i, 5.0)
+
+    def of_a_list(x, i):
+        items = [x[0], x[1], x[2]]
+        put(items, i, x[3])
+        shifted(items, i, x[4])
+        return items
+
+    def constants(x, i):
+        table = np.zeros(3)
+        put(table, 1, 2.0)
+        return x[i] + table[1]
+
+    for function in (returned, of_a_list, constants):
+        agrees_when_compiled(function, (VALUES.copy(), 2))
+
+    def kept(x):
+        held = []
+
+        def show(a):
+            a[0] = 9.0
+            held.append(a)
+
+        show(x)
+        return held[0]
+
+    assert ag.function(kept)(jnp.array(VALUES))[0] == 9.0
