@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import statistics
 
 import jax
@@ -143,3 +144,14 @@ def test_handlers_take_what_they_raise():
         assert list(differences(handled(x), jax.jit(ag.convert(handled))(x), widens=True)) == []
     with jax.enable_x64(True):
         agrees_when_compiled(overflowing, (1.0,), (1e8,))
+
+
+def test_functions_of_operator():
+    def read(items, i, x):
+        rows = list(map(operator.getitem, [items, items], [i, 0]))
+        table = {0: x, 1: 2.0}
+        known = operator.getitem(table, 0), operator.contains("abc", "b"), operator.contains(table, 1)
+        found = operator.contains(items, x), operator.__contains__((1.0, x), 3.0), operator.contains(range(3), i)
+        return operator.getitem(items, i), operator.getitem((x, 2.0), i), operator.getitem(table, i), rows, known, found
+
+    agrees_when_compiled(read, ([1.0, 3.0], 1, 3.0), ([1.0, 3.0], 0, 2.0))

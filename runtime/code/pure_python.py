@@ -7,17 +7,19 @@ import builtins
 import functools
 import heapq
 import importlib.util
+import operator
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-_ACCELERATORS = types.MappingProxyType({"heapq": "_heapq", "bisect": "_bisect"})
+_ACCELERATORS = types.MappingProxyType({"heapq": "_heapq", "bisect": "_bisect", "operator": "_operator"})
 _FUNCTIONS: Mapping[Any, tuple[str, str]] = types.MappingProxyType(
     {
         getattr(module, name): (module.__name__, name)
         for module, names in (
             (heapq, ("heappush", "heappop", "heapify", "heapreplace", "heappushpop")),
             (bisect, ("insort_left", "insort_right", "bisect_left", "bisect_right")),
+            (operator, ("getitem", "contains")),
         )
         for name in names
         if isinstance(getattr(module, name), types.BuiltinFunctionType)
