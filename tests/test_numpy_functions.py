@@ -130,5 +130,5 @@ def test_lists_of_traced_length_are_arrays_of_as_many(name):
     [lambda v: np.add.reduce(v), lambda v: jnp.mean(v), lambda v: np.ones(5) * v, lambda v: np.mean([v, v])],
 )
 def test_no_padding_takes_part_in_what_does_not_know_the_length(function):
-    with pytest.raises(ag.StagingError):
+    with pytest.raises((ag.StagingError, TypeError)):
         ag.function(lambda x: function(kept(x)))(jnp.array([0.25, -1.5, 3.0, 0.5, -2.0]))

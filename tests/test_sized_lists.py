@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests.agreement import agrees_when_compiled
 from tests.sized_programs import PROGRAMS, sieve, with_stars
 from tests.test_lengths_by_path import plain
 
@@ -107,3 +108,28 @@ def test_code_shows_the_operators():
     assert "ag__.extended(ag__.extended([], xs), [5])" in ag.to_code(with_stars)
     assert "ag__.unpacked(ys, 0, 1)" in ag.to_code(with_stars)
     assert "ag__.repeated([True], n + 1)" in ag.to_code(sieve)
+
+
+def repeated_by_name(n):
+    pair = [1, 2]
+    other = pair
+    twice = 2 * pair
+    pair *= n
+    empty = []
+    return other, n * twice, twice * n, empty * n, n * empty, len(pair) * n
+
+
+def test_lists_that_names_hold_are_repeated():
+    agrees_when_compiled(repeated_by_name, (3,), (1,), (0,))
+
+
+def test_a_growing_list_is_repeated_by_a_number_on_its_left():
+    """JAX would multiply its elements."""
+
+    def f(n):
+        items = []
+        items.append(n)
+        items.append(2)
+        return n * items
+
+    agrees_when_compiled(f, (3,), (0,))

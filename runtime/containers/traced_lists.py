@@ -227,12 +227,6 @@ class TracedList(SplicedList):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self._rows(), dtype)
 
-    @property
-    def __jax_array__(self) -> Any:
-        if not self._is_padded():  # for JAX a list of Python's, which operators of arrays refuse
-            raise AttributeError("__jax_array__")
-        return lambda: jnp.asarray(self._rows())
-
     def _rows(self) -> Any:
         """The elements one after another; an array of them holds no padding."""
         length = len(self)

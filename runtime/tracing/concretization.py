@@ -21,7 +21,7 @@ _ASKED_FOR_VALUE = (
 _OF_VARIABLES = ("assign", "assign_add", "assign_sub", "read_value", "value")  # attributes that arrays do not have
 _TRACER_CLASS = re.compile(r"(\w+\.)*\w*Tracer\b")
 # The class of a container made in a trace: Python's name of it is the rest of this one.
-_TRACED_CONTAINER = re.compile(r"\bTraced(List|Tuple|Set|Dict)\b")
+_TRACED_CONTAINER = re.compile(r"(?:\b\w+\.)*\bTraced(List|Tuple|Set|Dict)\b")
 _NO_ATTRIBUTE = re.compile(rf"^{_TRACER_CLASS.pattern} has no attribute (\w+)")
 _TRACER = re.compile(r"Tracer\b|\bTracedText\b|\bOneOf\b")  # a class that represents values, in a text
 # Operands that no number goes with, in what Python says of an operator; but a list or a text may be repeated.

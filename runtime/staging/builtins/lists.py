@@ -114,6 +114,8 @@ class Lists(InTrace):
             return one * other
         if not is_integer(count):
             raise TypeError(f"can't multiply sequence by non-int of type '{self.backend.type_of(count)}'")
+        if not items:
+            return self.new_list([])
         if any(map(has_mutable, items)):
             raise StagingError(
                 f"{user_location()}\n  A list is repeated here a traced number of times, and has lists, dicts or objects in it that can be "
