@@ -131,6 +131,25 @@ class StagedRange:
     def __contains__(self, item: Any) -> bool:
         return item in self._as_python()
 
+    def __eq__(self, other: Any) -> Any:
+        """Whether the other is a range of the same items: a traced truth value if a bound is traced."""
+        if not isinstance(other, StagedRange | builtins.range):
+            return NotImplemented
+        other = to_be_staged(other)
+        if not (self.is_traced() or other.is_traced()):
+            return self._as_python() == other._as_python()
+        size = self.size()
+        is_one = (size == 1) | (self.step == other.step)
+        return (size == other.size()) & ((size == 0) | ((self.start == other.start) & is_one))
+
+    def __ne__(self, other: Any) -> Any:
+        equal = self.__eq__(other)
+        return (
+            equal if equal is NotImplemented else jnp.logical_not(equal) if isinstance(equal, jax.Array) else not equal
+        )
+
+    __hash__ = object.__hash__
+
     def is_traced(self) -> bool:
         """Whether a bound is traced."""
         return any(isinstance(bound, jax.core.Tracer) for bound in (self.start, self.stop, self.step))
@@ -145,6 +164,26 @@ class StagedRange:
         """Whether ``item`` is one of these."""
         steps = item - self.start
         return (steps % self.step == 0) & (steps // self.step >= 0) & (steps // self.step < self.size())
+
+    def count(self, item: Any) -> Any:
+        """As range's."""
+        return jnp.where(self.has(item), 1, 0) if self._is_asked(item) else self._as_python().count(item)
+
+    def index(self, item: Any) -> Any:
+        """As range's. Without a place the result is some index in programs that cannot raise, as that of a list's."""
+        if not self._is_asked(item):
+            return self._as_python().index(item)
+        operators = LANGUAGE.operators
+        if operators.can_raise_later(ValueError):
+            error = lambda: operators.exception(  # noqa: E731
+                ValueError, operators.text(lambda shown: f"{shown} is not in range", item)
+            )
+            operators.raise_unless(self.has(item), error)
+        return (item - self.start) // self.step
+
+    def _is_asked(self, item: Any) -> bool:
+        """Whether only run time knows where an item is."""
+        return self.is_traced() or isinstance(item, jax.core.Tracer)
 
     def total(self) -> Any:
         """The sum of all. No product is taken that wraps around where the sum does not, but for the ends'."""

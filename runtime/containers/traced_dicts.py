@@ -280,7 +280,7 @@ class TracedDict(KeyedList):
         if self.kind is collections.Counter and not isinstance(values, Mapping | TracedDict):
             self.checks.keys.count(self, values)
             values = ()
-        pairs = values.items() if isinstance(values, Mapping | TracedDict) else values
+        pairs = values.items() if isinstance(values, Mapping | TracedDict) else self.checks.items_of(values)
         if isinstance(pairs, TracedList):
             if not self.contents():
                 pairs.share()

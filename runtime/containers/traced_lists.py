@@ -396,7 +396,7 @@ class TracedList(SplicedList):
         self.note_size()
 
     def extend(self, values: Any) -> None:
-        values = as_items(values)
+        values = as_items(values) if self.checks is None else self.checks.items_of(values)
         if isinstance(values, TracedList) and values._is_padded():
             values.share()
             is_known = isinstance(values._held.length, int)

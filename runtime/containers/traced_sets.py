@@ -108,6 +108,8 @@ class TracedSet(KeyedList):
     def update(self, *others: Any) -> None:
         """As set's."""
         for values in others:
+            if self.checks is not None and not isinstance(values, TracedList):
+                values = self.checks.items_of(values)
             contents = _contents_of(values)
             if isinstance(contents, Padded):
                 self._update_padded(contents, isinstance(values, TracedSet))

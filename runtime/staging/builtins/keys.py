@@ -29,6 +29,7 @@ _WRITING = frozenset(
         *("intersection_update", "difference_update", "symmetric_difference_update"),
     ]
 )
+_OF_ELEMENTS = frozenset(["add", "discard", "remove"])
 _READING = frozenset(
     ["copy", "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint"]
 )
@@ -257,6 +258,7 @@ class Keys(InTrace):
             return called
 
         def call(*args: Any) -> Any:
+            args = args if name in _OF_ELEMENTS else tuple(map(self.checks.items_of, args))
             is_traced = any(map(self._holds_traced, args))
             if name in _READING:
                 found = getattr(TracedSet(owner, self.checks), name)(*args) if is_traced else called(*args)

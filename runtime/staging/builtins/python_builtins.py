@@ -455,11 +455,7 @@ class Builtins(InTrace):
             return self.checks.texts.ordered(iterable, functools.partial(self._sorted, reverse=reverse))
         if key is None:  # no two items share a key, so the order that they come in does not count
             iterable = self.absences.listed(iterable, is_sorted=True)
-        iterable = self._given(iterable, key)
-        if isinstance(iterable, StagedItems) or self.generators.source_of(iterable) is not None:
-            iterable = self.reductions.listed(iterable)
-        if is_open_array(iterable):
-            iterable = self.listed_rows(iterable)
+        iterable = self.checks.items_of(self._given(iterable, key))
         if is_traced_list(iterable) or (is_array_list(iterable) and key is None):
             found = iterable.as_list()
             found.sort(key=key, reverse=reverse)
@@ -570,6 +566,8 @@ class Builtins(InTrace):
         iterable = self._given(iterable)
         if (each := self.reductions.each_of(iterable, may_leave=True)) is not None:
             return self.reductions.decided(each, plain)
+        if isinstance(iterable, StagedRange):
+            iterable = self._list(iterable)
         if is_array_list(iterable):
             return self.reductions.of_list(plain.__name__, iterable)
         if is_open_array(iterable) and iterable.ndim == 1:

@@ -20,6 +20,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.code.code_names import class_attribute
 from autograph.runtime.code.library_table import TABLE, is_library, is_of_pytrees
 from autograph.runtime.containers.array_functions import has_twin
+from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import current, through_control_flow
 from autograph.runtime.effects.written_state import refuse_written_state
@@ -243,6 +244,8 @@ class Calls(InTrace):
             and not self.backend.is_eager()
         ):
             return getattr(TracedList(called.__self__, self._operators), called.__name__)
+        if called.__name__ in ("index", "count") and type(called.__self__) is range and not self.backend.is_eager():
+            return getattr(to_be_staged(called.__self__), called.__name__)
         if called.__name__ in ("sort", "copy") and type(called.__self__) is list and not self.backend.is_eager():
             return functools.partial(getattr(self, f"_{called.__name__}"), called.__self__)
         if called.__name__ == "get" and isinstance(called.__self__, dict) and not self.backend.is_eager():

@@ -1,0 +1,51 @@
+"""Ranges with traced bounds: compared, searched, and taken apart by what collects their items."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+from tests.agreement import agrees_when_compiled
+
+
+def compared(n):
+    return range(n) == range(4), range(n) != range(4), range(0, n, 2) == range(0, n - 1, 2), range(n, n) == range(0)
+
+
+def places(n):
+    return range(n).index(2), range(1, n).count(n), range(1, 9, 2).index(2 * n - 3), range(0, n, 2).count(2)
+
+
+def added_to_lists(n):
+    items = [1]
+    items.extend(range(n))
+    items += range(2, n)
+    items.extend(i * i for i in range(n))
+    return items, sorted(range(n), key=lambda i: -i), any(range(n)), all(range(1, n))
+
+
+def added_to_sets(n):
+    found = set()
+    found.update(range(n), (i * i for i in range(n)))
+    rest = {1, 9} | {n}
+    rest.difference_update(range(2, n))
+    return sorted(found), sorted(rest.union(range(n))), {1}.issubset(range(n)), {7}.isdisjoint(range(n))
+
+
+def added_to_dicts(n):
+    squares = {}
+    squares.update((i, i * i) for i in range(n))
+    return squares
+
+
+@pytest.mark.parametrize("function", [compared, places, added_to_lists, added_to_sets, added_to_dicts])
+def test_what_takes_the_items_of_a_range(function):
+    agrees_when_compiled(function, (4,), (5,), (3,))
+
+
+def test_a_number_that_is_not_in_a_range():
+    with pytest.raises(ValueError, match="7 is not in range"):
+        ag.function(lambda n: range(n).index(n + 2))(jnp.array(5))
+    with pytest.raises(ValueError, match="7 is not in range"):
+        range(5).index(7)
