@@ -49,3 +49,16 @@ def test_derivatives_pass_conversions(f):
     for way in (lambda g: g, jax.jit, ag.function):
         np.testing.assert_allclose(way(jax.grad(ag.convert(f)))(jnp.float32(x)), slope, rtol=1e-5)
         np.testing.assert_allclose(way(jax.vmap(jax.grad(ag.convert(f))))(jnp.float32([x])), [slope], rtol=1e-5)
+
+
+def test_enumerate_counts_from_an_integer():
+    def f(x, start):
+        total = 0.0
+        for i, v in enumerate(x, start):
+            total += i * v
+        return total
+
+    assert ag.function(f)(jnp.arange(3.0), jnp.array(2)) == 11
+    for start in (1.5, jnp.array(1.5)):
+        with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+            ag.function(f)(jnp.arange(3.0), start)

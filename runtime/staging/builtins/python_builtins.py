@@ -327,6 +327,8 @@ class Builtins(InTrace):
     def _enumerate(self, iterable: Any, start: Any = 0) -> Any:
         if isinstance(iterable, Progress) and is_in_program():
             return iterable.over(self._enumerate(iterable.iterable, start))
+        if jnp.issubdtype(getattr(value_of(start), "dtype", type(start)), jnp.inexact):
+            raise TypeError("'float' object cannot be interpreted as an integer")
         iterable = self._items(iterable)
         if not self.backend.is_eager() and (can_stage(iterable, self.backend) or self._is_sequence(iterable)):
             return self._indexed("enumerate", (iterable,), start)
