@@ -1,4 +1,4 @@
-"""Ranges with traced bounds: compared, searched, and taken apart by what collects their items."""
+"""Ranges with traced bounds: compared, searched, and given to what collects their items."""
 
 from __future__ import annotations
 
