@@ -28,6 +28,7 @@ from autograph.runtime.layouts.join import Joiner, Types
 from autograph.runtime.layouts.kinds import (
     LEAF,
     NOTHING,
+    Alternatives,
     Array,
     Layout,
     Object,
@@ -40,6 +41,7 @@ from autograph.runtime.layouts.kinds import (
 from autograph.runtime.layouts.objects import is_frozen_kind, is_plain_object
 from autograph.runtime.layouts.one_of import renumbered
 from autograph.runtime.layouts.paths import Path, worded
+from autograph.runtime.layouts.references import is_variable
 from autograph.runtime.layouts.sides import Given, Joined, Renumbered, Side, Source
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.layouts.text_kinds import is_text_kind, is_text_layout
@@ -101,6 +103,12 @@ class Kind:
     def is_array(self) -> bool:
         """Whether an element is one array."""
         return self.layout is LEAF and self.statics == (ARRAY,)
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether an element is a Variable, or one of several Variables and values."""
+        is_one = self.layout is LEAF or isinstance(self.layout, Alternatives)
+        return is_one and any(map(is_variable, self.statics))
 
     def build(self, arrays: Sequence[Any]) -> Any:
         """The element that has these array leaves."""
@@ -266,7 +274,8 @@ def _shape(leaf: Any) -> tuple[Any, ...]:
 
 def _is_same_static(one: Any, other: Any) -> bool:
     """Whether the leaves may represent each other: objects that can be distinguished may not, though they are equal."""
-    return one is other or (type(one) is type(other) and not is_plain_object(one) and one == other)
+    may_equal = type(one) is type(other) and not is_plain_object(one) and not is_variable(one)
+    return one is other or (may_equal and one == other)
 
 
 # The join.

@@ -17,6 +17,7 @@ from autograph.runtime.containers.padded import Padded, row_at, types_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import ABSENT, Constants, Layout, Maybe, Object, Row, Tree
 from autograph.runtime.layouts.objects import compared_fields
+from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.layouts.text_kinds import holds_text_kind, is_text_kind, is_text_of_codes
 from autograph.runtime.tracing.locations import user_location
 
@@ -25,7 +26,7 @@ _Sides = tuple[Layout, Iterator[Any], Iterator[Any]]  # of a part, its leaves in
 
 def equal_to(held: Padded, value: Any) -> Any:
     """For each place of a list, whether its element equals this value. What is beyond the length equals nothing."""
-    kind, leaves = flatten_element(value, is_array_leaf)
+    kind, leaves = flatten_element(value_of(value), is_array_leaf)
     if kind.is_unread:
         one = Padded.of([value]).read()
         kind, leaves = one.kind, [row_at(buffer, 0) for buffer in one.buffers]
@@ -80,6 +81,7 @@ def order_of(held: Padded, reverse: Any) -> Any:
     """The places of the elements in their order, equal ones in the order they have; last, the places beyond the length."""
     if isinstance(reverse, jax.core.Tracer):
         return jnp.where(reverse, order_of(held, True), order_of(held, False))
+    held = held.values()
     if held.kind.is_array and held.buffers[0].ndim == 1:
         order = jnp.argsort(held.buffers[0], stable=True, descending=reverse)
     else:
@@ -166,7 +168,7 @@ def _refused_texts() -> StagingError:
 
 
 def _comparable(held: Padded) -> Padded:
-    held = held.read()
+    held = held.values().read()
     return held.with_(kind=held.kind.with_plain_tuples())
 
 

@@ -262,7 +262,7 @@ def _order_of(keys: Sequence[Any], reverse: bool) -> Any:
 
 def all_scalars_some_traced(values: Sequence[Any], backend: Backend) -> bool:
     """Whether these are numbers, and one of them is traced."""
-    return all(map(_is_number, values)) and any(map(backend.is_traced, values))
+    return all(map(_is_of_numbers, values)) and any(map(backend.is_traced, values))
 
 
 def better_of(pairwise: Callable[[Any, Any], Any], compare: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
@@ -311,7 +311,9 @@ def _with_tuples(key: Any) -> Any:
 
 def _is_of_numbers(value: Any) -> bool:
     """Whether a value is what it is compared by: a number, or a tuple of such."""
-    return all(map(_is_of_numbers, value)) if isinstance(value, tuple) else _is_number(value)
+    if isinstance(value, tuple):
+        return all(map(_is_of_numbers, value))
+    return _is_number(value) and value_of(value) is value
 
 
 def _with_places(keys: Sequence[Any]) -> list[Any]:

@@ -14,6 +14,7 @@ from jax.sharding import SingleDeviceSharding
 from autograph.backends.base import LeafType
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.element_kinds import (
+    ARRAY,
     NUMBERS,
     JoinedKinds,
     Kind,
@@ -25,8 +26,9 @@ from autograph.runtime.containers.element_kinds import (
 from autograph.runtime.containers.extents import Extent, exactly, most_of_slice
 from autograph.runtime.containers.lengths import taken_by
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.kinds import Layout, Row
+from autograph.runtime.layouts.kinds import LEAF, Layout, Row
 from autograph.runtime.layouts.list_room import Room
+from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
@@ -397,6 +399,8 @@ class Padded:
 
         ``of_lists``: they may be lists and tuples of such, which are arrays then, as to NumPy.
         """
+        if self.kind.is_variable:
+            return self.values().stacked(beyond)
         buffer = self.buffers[0] if self.kind.is_array else None
         if of_lists and not self.kind.rows():
             buffer = _as_one_array(self.kind.build(self.buffers))
@@ -406,6 +410,20 @@ class Padded:
             )
         mask = jnp.reshape(self.filled(), (-1, *[1] * (buffer.ndim - 1)))
         return jnp.where(mask, buffer, jnp.asarray(beyond, buffer.dtype))
+
+    def values(self) -> Padded:
+        """The same with what the Variables among the elements hold now, where each element is one or a value."""
+        if not self.kind.is_variable:
+            return self
+
+        def value(*leaves: Any) -> Any:
+            return jnp.asarray(value_of(self.kind.build(leaves)))
+
+        if self.buffers:
+            found = jax.vmap(value)(*self.buffers)
+        else:
+            found = jnp.broadcast_to(value(), (self.capacity, *jnp.shape(value())))
+        return self.with_(kind=Kind(LEAF, (ARRAY,)), buffers=(found,))
 
 
 def _as_one_array(columns: Any) -> Any:

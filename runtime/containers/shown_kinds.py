@@ -6,7 +6,18 @@ from collections.abc import Iterator
 
 import jax
 
-from autograph.runtime.layouts.kinds import ABSENT, LEAF, NOTHING, Constants, Layout, Maybe, Object, Row, Tree
+from autograph.runtime.layouts.kinds import (
+    ABSENT,
+    LEAF,
+    NOTHING,
+    Alternatives,
+    Constants,
+    Layout,
+    Maybe,
+    Object,
+    Row,
+    Tree,
+)
 from autograph.runtime.layouts.one_of import listed
 from autograph.runtime.layouts.perhaps import Sentinel
 from autograph.runtime.layouts.text_kinds import is_text_kind
@@ -21,6 +32,8 @@ def shown_kind(layout: Layout, leaves: Iterator[str]) -> str:
     parts = [shown_kind(part, leaves) for part in layout.parts]
     if isinstance(layout, Constants):
         return listed(layout.candidates)
+    if isinstance(layout, Alternatives):
+        return f"{', '.join(parts[:-2])} or {parts[-2]}" if parts[:-2] else parts[0]
     if isinstance(layout, Maybe):
         none = "an object()" if isinstance(layout.absence, Sentinel) else "None"
         return f"{parts[0]} or {none}" if parts[0] else none

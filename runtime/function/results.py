@@ -29,9 +29,10 @@ from autograph.runtime.heap.object_graph import Reached, attributes, is_one_shot
 from autograph.runtime.layouts.dict_by_path import DictByPath, dict_by_path, settled, with_dicts_by_path
 from autograph.runtime.layouts.large_ints import fits_integers
 from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, holds_objects
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, chooses_values, code_of, holds_objects
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import GONE, Perhaps
+from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes, Path
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.recording import LOCAL
@@ -246,7 +247,8 @@ class Outputs:
 
     def of(self, result: Any) -> Any:
         """What the program returns for this result."""
-        return jax.tree_util.tree_map(self._leaf, result, is_leaf=self._is_leaf)
+        is_leaf = lambda part: self._is_leaf(part) or (type(part) is OneOf and chooses_values(part))  # noqa: E731
+        return jax.tree_util.tree_map(self._leaf, result, is_leaf=is_leaf)
 
     def contents(self, parts: Iterable[Any]) -> list[Any]:
         """What the program returns for what it leaves in an argument."""
@@ -274,8 +276,8 @@ class Outputs:
             return GivenOutput(self._given[id(leaf)])
         if id(leaf) in self._numbers:
             return self._made_anew(leaf, None, ())
-        if isinstance(leaf, Variable):
-            return leaf.value
+        if type(leaf) is OneOf or isinstance(leaf, Variable):
+            return value_of(leaf)
         if type(leaf) is int and not fits_integers(leaf):
             return StaticOutput(leaf)
         if isinstance(leaf, _VALUES):

@@ -130,7 +130,7 @@ class RecordedCall:
             for variable, new in written:
                 variable.check_writable(new)
         for variable, new in written:
-            variable._write(new)
+            variable._write(jnp.asarray(new))  # of a constant, NumPy has made it
 
     def _start(self, frame: Frame, count: int) -> None:
         """Set the Variables that it created from recorded values to their start values."""

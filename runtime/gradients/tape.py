@@ -10,9 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.runtime.layouts.one_of import candidates_of, is_one_of
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.linked_state import Linked, in_place_of, is_variable
 from autograph.runtime.state.variables import Variable, current_frame, staging
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.recording import LOCAL
 from autograph.runtime.typing import ArrayLike, PyTree
 
@@ -294,8 +296,9 @@ class GradientTape:
         unconnected = getattr(unconnected, "value", unconnected)
         if unconnected not in ("none", "zero"):
             raise ValueError(f"unconnected_gradients must be 'none' or 'zero'; got {unconnected!r}")
-        leaves, treedef = jax.tree_util.tree_flatten(sources, is_leaf=_is_variable)
-        leaves = list(map(in_place_of, leaves))
+        given, treedef = jax.tree_util.tree_flatten(sources, is_leaf=_is_variable)
+        groups = [candidates_of(leaf) if is_one_of(leaf) else (leaf,) for leaf in given]
+        leaves = [in_place_of(leaf) for group in groups for leaf in group]
         pairs = [self._source(leaf) for leaf in leaves]
         self._check_started("gradient")
         if self._is_used and not self._persistent:
@@ -313,7 +316,9 @@ class GradientTape:
         results: list[Any] = [None if unconnected == "none" else zeros(jnp.asarray(plain(leaf))) for leaf in leaves]
         for k, derivative in zip(found, made, strict=True):
             results[k] = derivative
-        return jax.tree_util.tree_unflatten(treedef, results)
+        left = iter(results)
+        by_source = [[next(left) for _ in group] for group in groups]
+        return jax.tree_util.tree_unflatten(treedef, list(map(_of_one, given, by_source)))
 
     def _source(self, leaf: Any) -> tuple[Any, Any]:
         """What the tape knows a source by, and the value it had; None for one that it does not watch."""
@@ -341,6 +346,15 @@ class GradientTape:
         return value, value
 
 
+def _of_one(source: Any, derivatives: Sequence[Any]) -> Any:
+    """The derivative by a source, which may be one of several: that of the one that it is."""
+    if not is_one_of(source) or all(each is None for each in derivatives):
+        return derivatives[0]
+    known = next(each for each in derivatives if each is not None)
+    numbers = enumerate(jnp.zeros_like(known) if each is None else each for each in derivatives)
+    return LANGUAGE.operators.references.selected(source, dict(numbers))
+
+
 def _one_array(value: Any) -> Any:
     if not isinstance(value, Variable | jax.Array | np.ndarray):
         raise TypeError(f"jacobian takes one array; got {type(value).__name__}")
@@ -348,4 +362,4 @@ def _one_array(value: Any) -> Any:
 
 
 def _is_variable(leaf: Any) -> bool:
-    return isinstance(leaf, Variable) or is_variable(leaf)
+    return is_one_of(leaf) or isinstance(leaf, Variable) or is_variable(leaf)

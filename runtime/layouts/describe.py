@@ -38,7 +38,7 @@ from autograph.runtime.layouts.kinds import (
     Tree,
 )
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
-from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, holds_objects, one_of
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, chooses_values, code_of, holds_objects, one_of
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in
 from autograph.runtime.layouts.perhaps import GONE, Absence, Perhaps, Sentinel, perhaps
 from autograph.runtime.layouts.references import is_reference
@@ -68,7 +68,7 @@ def is_leaf(value: Any) -> bool:
     kind = type(value)
     if (known := _KNOWN.get(kind)) is not None:
         return known
-    if kind is OneOf and is_plain_object(candidates_of(value)[0]):
+    if kind is OneOf and (is_plain_object(candidates_of(value)[0]) or chooses_values(value)):
         return False
     return isinstance(value, _LEAVES)
 
@@ -133,7 +133,7 @@ class _Description:
         """
         if value is None:
             return ABSENT
-        if type(value) is OneOf and holds_objects(value):
+        if type(value) is OneOf and (holds_objects(value) or chooses_values(value)):
             objects = [self._object(each) or self.leaf(each) for each in candidates_of(value)]
             return Alternatives(objects, self.leaf(code_of(value)))
         if type(value) is OneOf:

@@ -26,3 +26,12 @@ def is_same_function(one: Any, other: Any) -> bool:
     named = one.__kwdefaults__ or {}, other.__kwdefaults__ or {}
     parts.append((tuple(named[0].values()), tuple(named[1].values())))
     return all(len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True)) for a, b in parts)
+
+
+def is_filled_cell(cell: Any) -> bool:
+    """Whether a variable of a closure is bound."""
+    try:
+        cell.cell_contents  # noqa: B018 (asks whether there are any)
+    except ValueError:
+        return False
+    return True

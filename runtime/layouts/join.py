@@ -12,6 +12,7 @@ import jax
 from autograph.backends.base import LeafType
 from autograph.runtime.layouts.buffers import joined_buffers, known_length, length_and_arrays
 from autograph.runtime.layouts.dict_kinds import dict_kind, is_dict_kind
+from autograph.runtime.layouts.functions import is_filled_cell
 from autograph.runtime.layouts.kinds import (
     ABSENT,
     BUFFERS,
@@ -30,6 +31,7 @@ from autograph.runtime.layouts.kinds import (
     Seq,
     Static,
     Tree,
+    chooses_values,
     is_attribute_wise,
     is_object,
     is_one_object,
@@ -37,11 +39,10 @@ from autograph.runtime.layouts.kinds import (
     whole_of,
 )
 from autograph.runtime.layouts.mismatches import Mismatch
-from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import MOST_CANDIDATES, place_of, sort_of_constant
 from autograph.runtime.layouts.paths import Path, is_filled, is_item, worded
 from autograph.runtime.layouts.perhaps import Absence, Sentinel, merged_order
-from autograph.runtime.layouts.references import is_reference
+from autograph.runtime.layouts.references import is_reference, is_variable
 from autograph.runtime.layouts.sides import (
     CODE_TYPE,
     FALSE,
@@ -144,6 +145,8 @@ class Joiner:
             return self._join_rows(left, right, path)
         if isinstance(a, Object) and isinstance(b, Object) and is_attribute_wise(a, b):
             return self._join_alike(left, right, path)
+        if chooses_values(a) is not chooses_values(b) and self._is_value(b if chooses_values(a) else a):
+            return self._join_alternatives(left, right, path)
         if is_object(a) and is_object(b) and not (isinstance(a, Static) and a == b):
             return self._differ() if _is_cyclic(a, b, path) else self._join_alternatives(left, right, path)
         if isinstance(a, Array | Static) and isinstance(b, Array | Static):
@@ -201,7 +204,11 @@ class Joiner:
     def _type_of(self, leaf: Layout) -> LeafType | None:
         if isinstance(leaf, Array):
             return leaf.type
-        return self.types.type_of(leaf.value) if isinstance(leaf, Static) else None
+        return self.types.type_of(leaf.value) if isinstance(leaf, Static) and not chooses_values(leaf) else None
+
+    def _is_value(self, layout: Layout) -> bool:
+        """Whether this is an array or a number."""
+        return isinstance(layout, Array | Static) and self._type_of(layout) is not None
 
     def _constant_of_one(self, one: Side, other: Side) -> Any:
         """The constant, or object from before, that one side has where the other has nothing; None if that is not so."""
@@ -211,9 +218,7 @@ class Joiner:
         found = layouts[layouts[0] is NOTHING]
         if isinstance(found, Object):
             return found.whole if found.whole is not None and self._is_known(found.whole) else None
-        is_constant = isinstance(found, Static) and (
-            sort_of_constant(found.value) is not None or is_plain_object(found.value)
-        )
+        is_constant = isinstance(found, Static) and (sort_of_constant(found.value) is not None or is_object(found))
         return found.value if isinstance(found, Static) and is_constant else None
 
     def _constants(self, a: Layout, b: Layout) -> tuple[Any, ...] | None:
@@ -233,7 +238,7 @@ class Joiner:
     def _is_unusable(self, constant: Any) -> bool:
         """Whether this is a function that closes over what only one path has computed."""
         cells = getattr(constant, "__closure__", None) or ()
-        return any(self.types.has_ended(cell.cell_contents) for cell in cells if _is_filled_cell(cell))
+        return any(self.types.has_ended(cell.cell_contents) for cell in cells if is_filled_cell(cell))
 
     def _join_constants(self, candidates: tuple[Any, ...], left: Side, right: Side) -> Layout:
         if len(candidates) > MOST_CANDIDATES:
@@ -252,7 +257,7 @@ class Joiner:
         constant = self._constant_of_one(one, other) if absence == "unbound" else None
         if constant is not None:  # its number bears the mark of what may be unbound
             inner: Layout = Constants((constant,), Array(CODE_TYPE))
-            if is_plain_object(constant):
+            if is_object(Static(constant)):
                 inner = Alternatives([Static(constant)], Array(CODE_TYPE))
                 self._add(Given(constant), Given(constant))
             self._add(Given(0), Given(0))
@@ -359,7 +364,7 @@ class Joiner:
             table.append(partners.get(k, len(objects)))
             if k not in partners:
                 objects.append(self._only(other, 1, False))
-        if len(objects) > MOST_CANDIDATES:
+        if sum(not chooses_values(each) for each in objects) > MOST_CANDIDATES:
             return self._differ(is_too_many=True)
         if len(objects) == 1:
             return objects[0]
@@ -373,7 +378,9 @@ class Joiner:
         return Alternatives(objects, Array(self._type_of_code(code, other_code)))
 
     def _is_alike(self, by_identity: bool, a: Layout, b: Layout) -> bool:
-        """Whether two of several objects, which are not one, join attribute by attribute."""
+        """Whether two of several objects, which are not one, join attribute by attribute; so do two values."""
+        if self._is_value(a) and self._is_value(b):
+            return True
         if not isinstance(a, Object) or not isinstance(b, Object) or not is_attribute_wise(a, b):
             return False
         return not by_identity or not all(each.whole is not None and self._is_known(each.whole) for each in (a, b))
@@ -520,7 +527,7 @@ _NO_BUFFER = NOTHING
 def _is_cyclic(a: Layout, b: Layout, path: Path) -> bool:
     """Whether one of these, within another object, is that again."""
     leaves = [each.value for each in (a, b) if isinstance(each, Static)]
-    return not isinstance(path, str) and any(not is_reference(each) for each in leaves)
+    return not isinstance(path, str) and not all(is_reference(each) or is_variable(each) for each in leaves)
 
 
 def _is_rows(layout: Layout) -> bool:
@@ -534,14 +541,6 @@ def _unless_absent(side: Side) -> Side:
 def _common_start(one: Sequence[Any], other: Sequence[Any]) -> int:
     """How many keys two dicts begin with alike."""
     return next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-def _is_filled_cell(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018 (asks whether there are any)
-    except ValueError:
-        return False
-    return True
 
 
 def _has_known_length(seq: Tree) -> bool:

@@ -32,6 +32,7 @@ from autograph.runtime.layouts.functions import is_same_function
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import is_same_constant
 from autograph.runtime.layouts.perhaps import Absence, Sentinel, is_sentinel
+from autograph.runtime.layouts.references import is_variable
 
 
 class Layout:
@@ -383,8 +384,17 @@ class Either(Layout):
 
 
 def is_object(layout: Layout) -> bool:
-    """Whether a value of this layout is an object of the user's, or one of several."""
-    return isinstance(layout, Object | Alternatives) or (isinstance(layout, Static) and is_plain_object(layout.value))
+    """Whether a value of this layout is an object of the user's or a Variable, or one of several."""
+    if isinstance(layout, Static):
+        return is_plain_object(layout.value) or is_variable(layout.value)
+    return isinstance(layout, Object | Alternatives)
+
+
+def chooses_values(layout: Layout) -> bool:
+    """Whether a value of this layout is a Variable, or one of several Variables and values."""
+    if isinstance(layout, Alternatives):
+        return any(chooses_values(each) or isinstance(each, Array) for each in layout.objects)
+    return isinstance(layout, Static) and is_variable(layout.value)
 
 
 def is_attribute_wise(a: Object, b: Object) -> bool:

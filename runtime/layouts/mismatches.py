@@ -32,6 +32,7 @@ from autograph.runtime.layouts.kinds import (
 from autograph.runtime.layouts.one_of import MOST_CANDIDATES
 from autograph.runtime.layouts.one_of import listed as constants_listed
 from autograph.runtime.layouts.perhaps import Sentinel
+from autograph.runtime.layouts.references import is_variable
 from autograph.runtime.layouts.statement_variables import items_of_sequence
 
 
@@ -152,7 +153,7 @@ def _text(value: object) -> str:
     if (items := items_of_sequence(value)) is not None:
         return str([Shown(_text(item)) for item in items])
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")
-    if not is_array or _is_variable(value):
+    if not is_array or is_variable(value):
         return repr(value)
     weak = "~" if getattr(value, "weak_type", False) and str(value.dtype) != "bool" else ""  # type: ignore[attr-defined]
     return f"{weak}{value.dtype}[{','.join(map(str, value.shape))}]"  # type: ignore[attr-defined]
@@ -172,7 +173,7 @@ def sides(mismatches: Sequence[Mismatch], left: str, right: str) -> str:
 
 def remedy(mismatches: Sequence[Mismatch]) -> str:
     """What to do about what differs."""
-    if found := too_many(mismatches) or of_variables(mismatches) or _of_containers(mismatches):
+    if found := too_many(mismatches) or _of_containers(mismatches):
         return found
     if any(
         isinstance(side, Static) and _is_no_array(side.value) for each in mismatches for side in (each.left, each.right)
@@ -227,22 +228,6 @@ def sizes_that_change(mismatches: Sequence[Mismatch]) -> str:
 
 def _inner(layout: Layout) -> Layout:
     return layout.inner if isinstance(layout, Maybe) else layout
-
-
-def of_variables(mismatches: Sequence[Mismatch]) -> str | None:
-    """What to do about a name that is bound to one Variable here and another, or a value, there, if that is it."""
-    values = [side.value for each in mismatches for side in (each.left, each.right) if isinstance(side, Static)]
-    if not any(map(_is_variable, values)):
-        return None
-    return (
-        "XLA selects values, not Variables: bind the name to their values (`a.value`), or read and assign each Variable in the branch "
-        "that selects it."
-    )
-
-
-def _is_variable(value: object) -> bool:
-    """Whether this holds the array that converted code takes it for: a Variable, or an item of one."""
-    return hasattr(type(value), "__autograph_value__")
 
 
 def too_many(mismatches: Sequence[Mismatch]) -> str | None:

@@ -17,7 +17,7 @@ import numpy as np
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.functions import is_same_function
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
-from autograph.runtime.layouts.references import is_reference
+from autograph.runtime.layouts.references import is_reference, is_variable
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
@@ -149,7 +149,16 @@ class OneOf:
     def __deepcopy__(self, memo: dict[int, Any]) -> OneOf:
         return OneOf([copy.deepcopy(each, memo) for each in self._candidates], self._code)
 
+    @property
+    def __autograph_value__(self) -> Callable[[], Any]:
+        """Where it is one of several Variables and values: what returns the present value."""
+        if not chooses_values(self):
+            raise AttributeError("__autograph_value__")
+        return lambda: _variable(self).value
+
     def __autograph_truth__(self) -> Any:
+        if chooses_values(self):
+            return _variable(self).value
         if holds_objects(self):
             return each(self, lambda candidate: LANGUAGE.operators.truth(candidate))
         return each_purely(self, bool)
@@ -163,6 +172,8 @@ class OneOf:
             raise AttributeError(name)
         if not any(_may_have(candidate, name) for candidate in candidates_of(self)):  # any code may ask for any name
             getattr(self._candidates[0], name)
+        if chooses_values(self):
+            return getattr(_variable(self), name)
         if is_reference(self._candidates[0]):
             found = LANGUAGE.operators.references.read(self, name)
             if found is not NotImplemented:
@@ -181,23 +192,35 @@ class OneOf:
         return each(self, lambda candidate: LANGUAGE.operators.call(candidate)(*args, **kwargs))
 
     def __jax_array__(self) -> Any:
+        if chooses_values(self):
+            return _variable(self).value
         if not all(isinstance(candidate, int) for candidate in self._candidates):  # as members of an `enum.IntEnum` are
             raise TypeError(f"a value that is one of {listed(self._candidates)} is no array")
         return jnp.asarray([int(candidate) for candidate in self._candidates])[self._code]
 
     def __len__(self) -> int:
-        length: int = each_purely(self, len)
+        length: int = len(_variable(self)) if chooses_values(self) else each_purely(self, len)
         return length
 
     def __getitem__(self, key: Any) -> Any:
+        if chooses_values(self):
+            return _variable(self)[key]
         if holds_objects(self):
             return each(self, lambda candidate: LANGUAGE.operators.get_item(candidate, key))
         return each_purely(self, lambda candidate: candidate[key])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if chooses_values(self):
+            _variable(self)[key] = value
+        else:
+            each(self, lambda candidate: operator.setitem(candidate, key, value))
 
     def __contains__(self, item: Any) -> bool:
         return bool(each_purely(self, lambda candidate: item in candidate))
 
     def __iter__(self) -> Iterator[Any]:
+        if chooses_values(self):
+            return iter(_variable(self).value)
         raise _needs_the_constant(self, "Iteration over it")
 
     def __hash__(self) -> int:
@@ -271,6 +294,17 @@ def one_of(candidates: Sequence[Any], code: Any) -> Any:
 def holds_objects(value: OneOf) -> bool:
     """Whether a value is one of several objects of the user's."""
     return any(map(is_plain_object, candidates_of(value)))
+
+
+def chooses_values(value: OneOf) -> bool:
+    """Whether a value is one of several Variables and values, which is used as an array is, rather than of constants or objects."""
+    return any(sort_of_constant(each) is None and not is_plain_object(each) for each in candidates_of(value))
+
+
+def _variable(value: OneOf) -> Any:
+    """The Variable that a value is; itself where it is known."""
+    found = OneOf.resolve(value)
+    return LANGUAGE.operators.references.variable(value) if is_one_of(found) else found
 
 
 def _may_ask(value: OneOf, name: str) -> bool:
@@ -363,11 +397,17 @@ def merged(value: OneOf, results: Sequence[Any]) -> Any:
         return has_number_in(value, [k for k, result in enumerate(results) if result is True])
     if all(isinstance(result, types.MethodType) for result in results) and holds_objects(value):
         return OneOf(results, code_of(value))
+    if all(map(is_variable, results)):
+        return _merged(value, results)
     sort = sort_of_constant(first)
     if any(is_one_of(result) or sort_of_constant(result) != sort for result in results) or sort is None:
         return NotImplemented
     if sort == "callable" and not all(isinstance(result, type) for result in results):
         return NotImplemented
+    return _merged(value, results)
+
+
+def _merged(value: OneOf, results: Sequence[Any]) -> Any:
     candidates: list[Any] = []
     table: list[int] = []
     for result in results:
@@ -409,6 +449,8 @@ def _operation(symbol: str, function: Callable[..., Any], is_reflected: bool = F
         operands = (*others, self) if is_reflected else (self, *others)
         if holds_objects(self):
             return LANGUAGE.operators.operate(symbol, *operands)
+        if chooses_values(self):
+            return function(*(_variable(each).value if is_one_of(each) else each for each in operands))
         if function is operator.add and is_one_of(OneOf.resolve(self)):
             found = LANGUAGE.operators.constants.text_of_both(*operands)
             if found is not NotImplemented:
@@ -431,3 +473,30 @@ for _name, _symbol in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",
     setattr(OneOf, f"__{_name}__", _operation(_symbol, getattr(operator, _name)))
 for _name, _symbol in {"neg": "-", "pos": "+", "invert": "~", "abs": "abs"}.items():
     setattr(OneOf, f"__{_name}__", _operation(_symbol, getattr(operator, _name)))
+
+
+def _in_place(function: Callable[..., Any]) -> Any:
+    """The method for an operator in place, which assigns to a Variable."""
+
+    def update(self: OneOf, other: Any) -> Any:
+        return function(_variable(self), other) if chooses_values(self) else NotImplemented
+
+    return update
+
+
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+):
+    setattr(OneOf, f"__i{_name}__", _in_place(getattr(operator, f"i{_name}")))

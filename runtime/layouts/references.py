@@ -7,7 +7,8 @@ with the classes in question `linked`. An object of such a class is a place in t
 made: it is a leaf of every layout, never opened and never copied. What it holds is state of its own: a statement that writes
 its attributes joins, or carries, these. A variable or attribute that may hold one of several is a `OneOf` of them, their number
 the only leaf; reading an attribute of it selects among what the candidates hold now, writing one is a masked write to each.
-So aliases are exact, and cycles do no harm. A loop reaches further candidates by its own fixed point. A conditional takes the
+So aliases are exact, and cycles do no harm. A Variable is a reference in every program.
+A loop reaches further candidates by its own fixed point. A conditional takes the
 nodes that a branch makes for ones that are there on both paths: on the other, nothing leads to them. A staged loop cannot: how many
 nodes it makes only a run would know, so it is unrolled where its length is known, and refused where it is not.
 """
@@ -22,3 +23,8 @@ from autograph.backends.thread import LOCAL
 def is_reference(value: Any) -> bool:
     """Whether this object is of a class that is linked in the program that is traced."""
     return bool(LOCAL.linked) and type(value) in LOCAL.linked
+
+
+def is_variable(value: Any) -> bool:
+    """Whether this is a Variable, which is a reference in every program: a place outside of it, read and written as such."""
+    return hasattr(type(value), "__autograph_is_variable__")

@@ -22,6 +22,7 @@ import numpy as np
 
 from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.one_of import candidates_of, is_one_of, listed
 from autograph.runtime.layouts.static_values import WholeArgument
 from autograph.runtime.state.held import Held
 from autograph.runtime.state.variables import current_frame
@@ -159,7 +160,16 @@ def _link(kind: Any, attribute: str) -> _Link:
 
 
 def in_place_of(value: Any) -> Any:
-    """The Variable that represents a variable of flax.nnx or Keras; anything else, and one that no program links, itself."""
+    """The Variable that represents a variable of flax.nnx or Keras; anything else, and one that no program links, itself.
+
+    Raises:
+      StagingError: it is one of several Variables, and what is done with them depends on which.
+    """
+    if is_one_of(value):
+        raise StagingError(
+            f"{user_location()}\n  This is one of {listed(candidates_of(value))}, selected at run time, and a gradient or an update of "
+            "Variables needs to know which while tracing.\n  Pass all of them, and select among the results."
+        )
     if not is_variable(value) or (current_frame() is not None and not _is_in_use(value)):
         return value
     return _linked(value, getattr(value, "path", type(value).__name__))

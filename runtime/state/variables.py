@@ -6,7 +6,6 @@ While one is recorded, a stand-in takes its place.
 from __future__ import annotations
 
 import itertools
-import operator
 import threading
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,8 @@ from autograph.backends.base import LeafType, Staging
 from autograph.backends.selected import STAGING
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.list_room import Rooms
-from autograph.runtime.state.array_operators import ArrayOperators, in_place, plain
+from autograph.runtime.state.array_operators import plain
+from autograph.runtime.state.assignable import Assignable
 from autograph.runtime.state.assigned_derivatives import AssignedDerivatives
 from autograph.runtime.state.commits import GIVEN_AWAY, VariableLock, commit
 from autograph.runtime.state.processes import is_readable
@@ -129,7 +129,7 @@ def touched_by(program: Any) -> list[tuple[Variable, bool]]:
     return [(staging.owner(ref), written) for ref, written in staging.stand_ins(program)]
 
 
-class Variable(ArrayOperators, AssignedDerivatives):
+class Variable(Assignable, AssignedDerivatives):
     """A mutable array that compiled functions can read and assign.
 
     A `Function` takes the Variables that it uses as implicit inputs and returns their new values as implicit outputs.
@@ -175,6 +175,7 @@ class Variable(ArrayOperators, AssignedDerivatives):
         "_value",
     )
 
+    __autograph_is_variable__ = True
     _is_plain: ClassVar[bool] = True  # whether reading and writing ``_value`` runs none of Python's code
 
     def __init__(
@@ -291,17 +292,6 @@ class Variable(ArrayOperators, AssignedDerivatives):
         self._value = value
         return jnp.array(value, copy=True)
 
-    def read_value(self) -> jax.Array:
-        """Return the current value.
-
-        Returns:
-          A `jax.Array`, the same as `value`.
-
-        >>> ag.Variable([1, 2]).read_value().tolist()
-        [1, 2]
-        """
-        return self.value
-
     @property
     def shape(self) -> tuple[int, ...]:
         """The fixed shape."""
@@ -327,83 +317,12 @@ class Variable(ArrayOperators, AssignedDerivatives):
         """The name that it was created with; ``'Variable'`` by default."""
         return self._name or "Variable"
 
-    def assign(self, value: TensorLike) -> Variable:
-        """Assign a new value.
-
-        Args:
-          value: an array, a number or a nested list of the Variable's shape, in a dtype that converts to the
-            Variable's.
-
-        Returns:
-          The Variable.
-
-        Raises:
-          ValueError: the shape or the dtype differs.
-          StagingError: inside a ``vmap``, or in a trace that autograph does not own.
-
-        >>> ag.Variable([1, 2]).assign([3, 4]).numpy().tolist()
-        [3, 4]
-        """
+    def _change(self, new: Callable[[Variable], Any]) -> Variable:
+        """Assign what ``new`` returns for the Variable."""
         self._check_free()
         with self._lock:
-            self._write(self._fitted(value))
+            self._write(self._fitted(new(self)))
         return self
-
-    def assign_add(self, value: TensorLike) -> Variable:
-        """Add ``value`` to the value.
-
-        Args:
-          value: an array or a number that broadcasts to the Variable's shape.
-
-        Returns:
-          The Variable.
-
-        Raises:
-          ValueError: the shape or the dtype of the sum differs.
-
-        >>> ag.Variable([1, 2]).assign_add(3).numpy().tolist()
-        [4, 5]
-        """
-        return self._update(operator.add, value)
-
-    def assign_sub(self, value: TensorLike) -> Variable:
-        """Subtract ``value`` from the value.
-
-        Args:
-          value: an array or a number that broadcasts to the Variable's shape.
-
-        Returns:
-          The Variable.
-
-        Raises:
-          ValueError: the shape or the dtype of the difference differs.
-
-        >>> ag.Variable([1, 2]).assign_sub(1).numpy().tolist()
-        [0, 1]
-        """
-        return self._update(operator.sub, value)
-
-    def _update(self, function: Callable[[Any, Any], Any], other: Any) -> Variable:
-        other = plain(other)
-        if isinstance(other, list | tuple):
-            other = jnp.asarray(other)
-        self._check_free()
-        with self._lock:
-            self._write(self._fitted(function(self.value, other)))
-        return self
-
-    def __getitem__(self, key: Any) -> VariableItem:
-        return VariableItem(self, key)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self[key].assign(value)
-
-    __iadd__, __isub__ = in_place(operator.add), in_place(operator.sub)
-    __imul__, __itruediv__ = in_place(operator.mul), in_place(operator.truediv)
-    __ifloordiv__, __imod__ = in_place(operator.floordiv), in_place(operator.mod)
-    __ipow__, __imatmul__ = in_place(operator.pow), in_place(operator.matmul)
-    __iand__, __ior__, __ixor__ = in_place(operator.and_), in_place(operator.or_), in_place(operator.xor)
-    __ilshift__, __irshift__ = in_place(operator.lshift), in_place(operator.rshift)
 
     def __repr__(self) -> str:
         value = None if LOCAL.frame is not None else self._value
@@ -504,75 +423,6 @@ class Variable(ArrayOperators, AssignedDerivatives):
                 if self._stand_in is None:
                     self._stand_in = STAGING.stand_in(self._type, self)
         return self._stand_in
-
-
-class VariableItem(ArrayOperators):
-    """``v[i]``: a slice of a Variable, which is read as an array and can be assigned.
-
-    >>> v = Variable([1, 2, 3])
-    >>> int(v[0] + 1)
-    2
-    >>> v[1:].assign([5, 6])
-    <ag.Variable 'Variable' int32[3] [1, 5, 6]>
-    """
-
-    __slots__ = ("_key", "_variable")
-
-    def __init__(self, variable: Variable, key: Any) -> None:
-        self._variable = variable
-        self._key = jax.tree_util.tree_map(plain, key, is_leaf=lambda leaf: isinstance(leaf, ArrayOperators | slice))
-
-    @property
-    def value(self) -> jax.Array:
-        """The current value of the slice."""
-        return self._variable.value[self._key]
-
-    def assign(self, value: TensorLike) -> Variable:
-        """Assign to this slice. Returns the whole Variable."""
-        variable = self._variable
-        variable._check_free()
-        with variable._lock:
-            whole = variable.value
-            part = plain(value)
-            if isinstance(part, list | tuple):
-                part = jnp.asarray(part)
-            variable._write(variable._fitted(_replaced(whole, self._key, part, variable)))
-        return variable
-
-    def assign_add(self, value: TensorLike) -> Variable:
-        """Add to this slice. Returns the whole Variable."""
-        return self._update(operator.add, value)
-
-    def assign_sub(self, value: TensorLike) -> Variable:
-        """Subtract from this slice. Returns the whole Variable."""
-        return self._update(operator.sub, value)
-
-    def _update(self, function: Callable[[Any, Any], Any], other: Any) -> Variable:
-        other = plain(other)
-        with self._variable._lock:
-            return self.assign(function(self.value, jnp.asarray(other) if isinstance(other, list | tuple) else other))
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.value[key]
-
-    def __repr__(self) -> str:
-        return f"{self._variable!r}[{self._key}]"
-
-
-def _replaced(whole: Any, key: Any, part: Any, variable: Variable) -> Any:
-    dtype = part.dtype if hasattr(part, "dtype") else jnp.asarray(part).dtype
-    weak = getattr(part, "weak_type", not hasattr(part, "dtype"))
-    if isinstance(part, np.ndarray | np.generic):
-        dtype = jax.dtypes.canonicalize_dtype(dtype)
-    if dtype != variable.dtype and not (weak and variable._admits(dtype)):
-        raise ValueError(
-            f"{user_location()}\n  {variable._label()} holds {variable._type}, and a part of it is assigned {dtype}. Cast the value."
-        )
-    return whole.at[key].set(part)
-
-
-# A part is a value wherever JAX takes containers apart: `jnp.sin(v[0])`, a loop's variable, a result.
-jax.tree_util.register_pytree_node(VariableItem, lambda item: ((item.value,), None), lambda _, parts: parts[0])
 
 
 def accept_variables() -> None:

@@ -18,7 +18,6 @@ _ASKED_FOR_VALUE = (
     jax.errors.TracerIntegerConversionError,
     jax.errors.NonConcreteBooleanIndexError,
 )
-_OF_VARIABLES = ("assign", "assign_add", "assign_sub", "read_value", "value")  # attributes that arrays do not have
 _TRACER_CLASS = re.compile(r"(\w+\.)*\w*Tracer\b")
 # The class of a container made in a trace: Python's name of it is the rest of this one.
 _TRACED_CONTAINER = re.compile(r"(?:\b\w+\.)*\bTraced(List|Tuple|Set|Dict)\b")
@@ -158,11 +157,6 @@ def refuse_concretization(
             "only at run time.\n  Instead of a dict, use an array or a list with the value as index, or compare the value with each "
             "of the keys (if/elif, match); instead of a frozenset, use a set."
         )
-    elif isinstance(error, AttributeError) and error.name in _OF_VARIABLES:
-        said = (
-            f"{error.name!r} is an attribute of Variables, and this is a traced array: where a traced condition or index chooses among "
-            "Variables, it chooses their values.\n  Read and assign each Variable in the branch that chooses it."
-        )
     elif isinstance(error, AttributeError):
         said = (
             f"{error.name!r} is a method of Python's numbers, and this is a traced array, which has no such method.\n  Use the function of "
@@ -220,9 +214,7 @@ def _of_containers(text: str) -> str:
 def _is_about_a_tracer(error: BaseException) -> bool:
     """Whether Python, or a library, says of a tracer that it is no value that it can use."""
     if isinstance(error, AttributeError):
-        is_of_others = error.name in _OF_VARIABLES or any(
-            hasattr(kind, error.name or "") for kind in (int, float, complex)
-        )
+        is_of_others = any(hasattr(kind, error.name or "") for kind in (int, float, complex))
         return is_of_others and isinstance(error.obj, jax.core.Tracer)
     if isinstance(error, StagingError) or not isinstance(error, TypeError | ValueError | NotImplementedError):
         return False

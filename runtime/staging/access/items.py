@@ -93,6 +93,9 @@ class Items(InTrace):
         if type(target) is OneOf and holds_objects(target):
             each(target, lambda one: self._set_in_place(one, key, value))
             return target
+        if type(target) is OneOf:
+            target[key] = value
+            return target
         key = self.lookups.known_key(target, key)
         if type(key) is OneOf:
             each(key, lambda one: self._set_in_place(target, one, value))

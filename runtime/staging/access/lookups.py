@@ -43,6 +43,7 @@ from autograph.runtime.layouts.one_of import (
 )
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in, resolved, used
 from autograph.runtime.layouts.perhaps import has_perhaps, is_own_dict, is_perhaps, read_key
+from autograph.runtime.layouts.references import is_variable
 from autograph.runtime.layouts.statement_variables import has_contents, holds_traced, items_of_sequence, value_of
 from autograph.runtime.staging.access.absences import Absences, makes_missing
 from autograph.runtime.staging.access.bounds import Bounds
@@ -359,19 +360,19 @@ class Lookups(InTrace):
         return self.if_exp(present, lambda: self._looked_up(list(target.values()), place), lambda: default)
 
     def _can_be_array(self, column: tuple[Any, ...]) -> bool:
-        types = [self.backend.type_of(leaf) for leaf in column]
+        types = [None if is_variable(leaf) else self.backend.type_of(leaf) for leaf in column]
         return all(kind is not None and types[0] is not None and kind.shape == types[0].shape for kind in types)
 
     def _chosen(self, items: Any, key: Any) -> Any:
         """The item at a traced index of what differ as the branches of an ``if`` may: strings, say, or None and a number."""
         count = len(items)
         are_many = count > MOST_CANDIDATES
-        can_be_chosen = not are_many or all(map(_is_value, items))
+        can_be_chosen = not are_many or all(map(_is_value, items)) or all(map(is_variable, items))
         if self.journal.is_on_trial or not can_be_chosen:  # in Python the index may be known
             raise self._unsuitable(items)
         place = jnp.clip(counted_from_start(key, count), 0, count - 1)
         try:
-            if are_many:
+            if are_many and not is_variable(items[0]):
                 return Padded.of(tuple(items)).element(place)
             found = each_purely(OneOf(range(count), place.astype(CODE)), lambda k: items[k])
         except StagingError:

@@ -494,7 +494,7 @@ class Builtins(InTrace):
                 each = self.reductions.each_of(args[0])
                 if each is not None:
                     return self.reductions.extreme(each, plain, *kwargs.values())
-            values: Any = value_of(args[0]) if len(args) == 1 else tuple(map(value_of, args))
+            values: Any = value_of(args[0]) if len(args) == 1 else args
             if is_open_array(values):
                 values = self.listed_rows(values)
             if is_traced_list(values) or (is_array_list(values) and kwargs.get("key") is None):

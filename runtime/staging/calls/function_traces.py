@@ -25,7 +25,7 @@ from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, Tree, leaves_
 from autograph.runtime.layouts.list_room import RoomInRecursion
 from autograph.runtime.layouts.mismatches import sides
 from autograph.runtime.layouts.sides import injected, with_numbers
-from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, values_in
+from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot
 from autograph.runtime.staging.calls.calls_under_way import (
     NUMBERS,
     Activation,
@@ -215,7 +215,7 @@ class FunctionTraces(InTraceOfCalls):
             before = {id(part) for part in containers_in((*args, *kwargs.values(), *snapshot.reachable()))}
             returned: list[Any] = []
             try:
-                result = values_in(call.run(args, kwargs))
+                result = call.run(args, kwargs)
                 region.leave((result,))
                 self._note_shared(result, before, active)
                 layout, returned = describe(_in_room(result, known))

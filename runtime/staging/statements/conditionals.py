@@ -38,8 +38,6 @@ from autograph.runtime.layouts.statement_variables import (
     Variable,
     find_variables,
     flatten,
-    value_of,
-    values_in,
 )
 from autograph.runtime.staging.policy.arithmetic_code import is_plain_arithmetic
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
@@ -157,7 +155,7 @@ class Conditionals(InTrace):
     def _logic(self, value: Any, rest: Sequence[Thunk], names: Sequence[str], is_test: bool, decided: bool) -> Any:
         """The first of the values whose truth is ``decided``, or the last of all."""
         for operand in rest:
-            kept, test = value_of(value), self.asked(value)
+            kept, test = value, self.asked(value)
             if self.backend.is_traced(test):
                 known = is_test or self._is_truth(kept)  # what it is where it decides
                 value = self._staged_logic(test, decided if known else kept, operand, names, is_test, decided)
@@ -432,7 +430,7 @@ class Conditionals(InTrace):
 
         def traced() -> list[Any]:
             try:
-                returned = values_in(present if statements is None else self.opaque.block(statements)())
+                returned = present if statements is None else self.opaque.block(statements)()
             except BaseException as error:
                 if not self.raising.is_raised_by(region, error):
                     self.raising.ended_by(error)

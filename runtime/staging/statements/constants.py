@@ -18,6 +18,7 @@ from autograph.runtime.layouts.one_of import (
     MOST_CANDIDATES,
     OneOf,
     candidates_of,
+    chooses_values,
     code_of,
     each,
     holds_objects,
@@ -27,7 +28,7 @@ from autograph.runtime.layouts.one_of import (
     possible_candidates,
 )
 from autograph.runtime.layouts.optional import knowing
-from autograph.runtime.layouts.statement_variables import Snapshot
+from autograph.runtime.layouts.statement_variables import Snapshot, value_of
 from autograph.runtime.tracing.recording import LOCAL
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
@@ -118,6 +119,13 @@ class ConstantChoices:
             if value is None:
                 return made(*args, **kwargs)
             found: OneOf = value[0]
+            if chooses_values(found) and is_library(called):
+                if _is_ours(called):  # which asks for the Variable
+                    return made(*args, **kwargs)
+                return call(
+                    *(_replaced(argument, found, value_of(found)) for argument in args),
+                    **{name: _replaced(argument, found, value_of(found)) for name, argument in kwargs.items()},
+                )
 
             def with_constant(constant: Any) -> Any:
                 given = [_replaced(argument, found, constant) for argument in args]
@@ -160,6 +168,10 @@ def _replaced(argument: Any, value: OneOf, constant: Any) -> Any:
 def _is_of_user(called: Any) -> bool:
     """Whether this is a function or class of the user's, whose converted code takes the value as it is."""
     return isinstance(called, types.FunctionType | types.MethodType | type) and not is_library(called)
+
+
+def _is_ours(called: Any) -> bool:
+    return str(getattr(called, "__module__", "")).partition(".")[0] == "autograph"
 
 
 def _keeps_its_arguments(called: Any) -> bool:

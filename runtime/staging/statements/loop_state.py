@@ -25,7 +25,7 @@ from autograph.runtime.layouts.describe import typed, unflatten, untyped, withou
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.key_order import order_as
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of, tags_in
-from autograph.runtime.layouts.mismatches import Mismatch, listed, of_variables, sides, sizes_that_change, too_many
+from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, sizes_that_change, too_many
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.optional import Optional, possible_functions
@@ -166,7 +166,7 @@ def carry_changes(where: str, mismatches: Sequence[Mismatch], has_invariants: bo
     same = f"Give {them} the same shape and structure before the loop as its iterations leave {'them' if verb == 'change' else 'it'} with."
     message = (
         f"{where}\n  {names} {verb} type in this staged loop.\n{sides(mismatches, 'before the loop', 'after one iteration')}\n"
-        f"  {too_many(mismatches) or of_variables(mismatches) or same + sizes_that_change(mismatches)}"
+        f"  {too_many(mismatches) or same + sizes_that_change(mismatches)}"
     )
     if any(each.is_room for each in mismatches):
         message += "\n  A TensorArray has to have room for all that this loop writes: give it a max_size."

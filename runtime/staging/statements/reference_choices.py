@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend
 from autograph.runtime.code.code_names import class_attribute
 from autograph.runtime.containers.parts import parts_of
+from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import AttributePlace
 from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.one_of import IN_PLACE, OneOf, candidates_of, code_of, has_number_in, possible_candidates
+from autograph.runtime.layouts.one_of import each as each_of
 from autograph.runtime.layouts.perhaps import is_perhaps
-from autograph.runtime.layouts.references import is_reference
-from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT, UNBOUND, Snapshot
+from autograph.runtime.layouts.references import is_reference, is_variable
+from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT, UNBOUND, Snapshot, value_of
 from autograph.runtime.staging.statements.conditionals import Kept
 from autograph.runtime.staging.statements.selects import select
+from autograph.runtime.state.chosen_variables import ChosenVariable
+from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
 
 
@@ -49,7 +54,7 @@ class ReferenceChoices(InTrace):
         selections = self.trace().selections
         if (known := selections.find(code_of(value), held)) is not None:
             return known.value
-        found = self._selected(value, held)
+        found = self.selected(value, held)
         selections.note(code_of(value), held, found)
         return found
 
@@ -65,6 +70,33 @@ class ReferenceChoices(InTrace):
             self.trace().selections.note(code_of(value), after, new)
         return True
 
+    def value(self, chosen: OneOf) -> Any:
+        """What the Variable that this is holds now; a candidate that is a value itself."""
+        held = {k: value_of(candidates_of(chosen)[k]) for k in possible_candidates(chosen)}
+        if len({jnp.shape(each) for each in held.values()}) > 1:
+            types = " or ".join(dict.fromkeys(str(self._backend.type_of(each)) for each in held.values()))
+            raise StagingError(
+                f"{user_location()}\n  The value that is read here is {types}: it is that of one of several Variables, selected at run "
+                "time, and XLA needs one shape.\n  Read each in the branch that selects it."
+            )
+        return self.selected(chosen, held)
+
+    def variable(self, chosen: OneOf) -> ChosenVariable:
+        """The Variable that this is."""
+        return ChosenVariable(chosen, self)
+
+    def change(self, chosen: OneOf, new: Callable[[Any], Any]) -> None:
+        """Assign to the Variable that this is what ``new`` returns for it: a masked write to each where all are of one type."""
+        possible = [candidates_of(chosen)[k] for k in possible_candidates(chosen)]
+        if not all(map(is_variable, possible)) or len({(each.shape, each.dtype) for each in possible}) > 1:
+            each_of(chosen, lambda one: assigned(one, new))
+            return
+        for k in possible_candidates(chosen):
+            test = has_number_in(chosen, [k])
+            candidates_of(chosen)[k]._change(
+                lambda one, test=test: self._either(test, one._fitted(new(one)), one.value)
+            )
+
     def _held(self, value: OneOf, name: str) -> Mapping[int, Any] | None:
         """What the possible candidates hold, by their numbers; None if that is not all that there is to it."""
         found = {}
@@ -77,7 +109,8 @@ class ReferenceChoices(InTrace):
                 return None
         return found
 
-    def _selected(self, value: OneOf, held: Mapping[int, Any]) -> Any:
+    def selected(self, value: OneOf, held: Mapping[int, Any]) -> Any:
+        """Which of these, by the numbers of the candidates, is that of the candidate."""
         groups: list[tuple[Any, list[int]]] = []
         for k, each in held.items():
             numbers = next((numbers for other, numbers in groups if other is each), None)
@@ -109,6 +142,15 @@ class ReferenceChoices(InTrace):
         is_written_later = any(parts_of(each) for each in (one, other))  # through what is selected, perhaps
         snapshot = Snapshot((lambda: (one, other),), []) if is_written_later else NO_SNAPSHOT
         return self._staged_if(test, Kept(one), Kept(other), [], snapshot)
+
+
+def assigned(one: Any, new: Callable[[Any], Any]) -> None:
+    """Assign to a candidate, which may be a value: that has nothing that is assigned."""
+    if not is_variable(one):
+        raise AttributeError(
+            f"{(jax.Array if isinstance(one, jax.Array) else type(one)).__name__!r} object has no attribute 'assign'"
+        )
+    one._change(new)
 
 
 def _is_plain(kind: type, name: str) -> bool:
