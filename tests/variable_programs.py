@@ -385,6 +385,16 @@ def derivatives(a, b, c, x):
     return jax.grad(loss)(x), slope, target
 
 
+def extremes_in_a_loop(a, b, c, x):
+    v, w = a, b
+    for i in ag.range(4):
+        v = max(v, w)
+        w = min([w, v, c], key=lambda p: p * x)
+        if i > 1:
+            v.assign_add(1.0)
+    return v + 0, v is b, w is c
+
+
 PROGRAMS = [
     each
     for name, each in list(globals().items())

@@ -120,7 +120,7 @@ class ConstantChoices:
                 return made(*args, **kwargs)
             found: OneOf = value[0]
             if chooses_values(found) and is_library(called):
-                if _is_ours(called):  # which asks for the Variable
+                if made is not called or _is_ours(called):  # which ask for the Variable, or its value
                     return made(*args, **kwargs)
                 return call(
                     *(_replaced(argument, found, value_of(found)) for argument in args),
