@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograph.tools.fuzz.alias_state import AliasState
 from autograph.tools.fuzz.expressions import BOOL, FLOAT, FLOATS, INT, INTS, NUMBER, OPTION, WIDE
-from autograph.tools.fuzz.pattern_state import PatternState
 from autograph.tools.fuzz.statements import Maker
 
 
-class Blocks(PatternState):
+class Blocks(AliasState):
     """Needs of a program's ``f``: ``span``, a context manager, if ``with`` is among the features."""
 
     def simple_statements(self, depth: int) -> list[tuple[int, Maker]]:

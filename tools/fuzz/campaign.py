@@ -87,9 +87,9 @@ def try_program(program: Program, seconds_to_shrink: float = 60.0) -> Report:
     report.counts["constructs"] = constructs(program.source)
     inputs = tuple(program.inputs[position] for position in kept)
     subject = Subject(program.source, inputs, by_xla)
-    raises = "raise " in program.source or "assert " in program.source
-    # In the other modes no one is there to raise an exception when the program has run.
-    modes = ["function" if raises and mode in ("jit", "vmap") else mode for mode in modes_of(program.seed)]
+    # In the other modes no one is there to raise an exception when the program has run, and there are no Variables.
+    is_of_function = any(text in program.source for text in ("raise ", "assert ", "ag.Variable("))
+    modes = ["function" if is_of_function and mode in ("jit", "vmap") else mode for mode in modes_of(program.seed)]
     for mode in dict.fromkeys(modes):
         verdict = _run_in_time(functools.partial(subject.run, mode))
         report.counts["modes"][mode] += 1

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from autograph.tools.fuzz.alias_state import PREAMBLE_OF_ROWS, PREAMBLE_OF_VARIABLES
 from autograph.tools.fuzz.blocks import Blocks
 from autograph.tools.fuzz.class_state import PREAMBLE_OF_CLASSES
 from autograph.tools.fuzz.container_state import CONTAINER_FEATURES, PREAMBLE
@@ -41,12 +43,16 @@ FEATURES = (
     "widening", "comprehensions", "operators", "global", "defaults", "property", "aliases", "keywords",
     "list state", "dict state",
 )  # fmt: skip
-_OF_CONTAINERS = (*CONTAINER_FEATURES, "traced keys", "long loops", "values", "classes", "functions", "patterns")
+_NAMES = ("rows by several names", "selected variables")
+_OF_CONTAINERS = (
+    *CONTAINER_FEATURES, "traced keys", "long loops", "values", "classes", "functions", "patterns", *_NAMES
+)  # fmt: skip
 # Further ones, and in how many. Each is drawn by a seed of its own, so that the programs without it are what they were.
 _DRAWN_APART = (
     {"generators": 0.17, "recursion": 0.1, "handlers": 0.17, "masks": 0.17}
     | dict.fromkeys(CONTAINER_FEATURES, 0.08)
     | {"traced keys": 0.15, "long loops": 0.06, "values": 0.15, "classes": 0.12, "functions": 0.12, "patterns": 0.12}
+    | dict.fromkeys(_NAMES, 0.08)
 )
 
 _PREAMBLES = {
@@ -55,6 +61,8 @@ _PREAMBLES = {
     "classes": PREAMBLE_OF_CLASSES,
     "functions": PREAMBLE_OF_FUNCTIONS,
     "patterns": PREAMBLE_OF_PATTERNS,
+    "rows by several names": PREAMBLE_OF_ROWS,
+    "selected variables": PREAMBLE_OF_VARIABLES,
 }
 
 
@@ -67,11 +75,17 @@ class Program:
     inputs: tuple[tuple[Any, ...], ...]
 
 
-def make_program(seed: int, smooth: bool = False) -> Program:
-    """The program of this number; if ``smooth``, one whose floats go through more than piecewise linear functions."""
+def make_program(seed: int, smooth: bool = False, features: Collection[str] | None = None) -> Program:
+    """The program of this number.
+
+    Args:
+      smooth: whether its floats go through more than piecewise linear functions.
+      features: what it may hold beside assignments, conditionals, loops and jumps; drawn by the number if None.
+    """
     numbers = random.Random(seed)
     writer = _ProgramWriter(numbers)
     writer.smooth = smooth
+    writer.given = features
     writer.apart = frozenset(
         name for k, (name, share) in enumerate(_DRAWN_APART.items(), 2) if random.Random(seed + k).random() < share
     )
@@ -144,15 +158,19 @@ def f({0}):
 class _ProgramWriter(Blocks):
     """Writes a module: perhaps classes and helper functions, and ``f``.
 
-    Attributes: smooth (whether it is for its gradients), apart (its features of those that are `_DRAWN_APART`).
+    Attributes: smooth (whether it is for its gradients), apart (its features of those that are `_DRAWN_APART`), given (all of its features;
+    None if they are drawn).
     """
 
     smooth = False
+    given: Collection[str] | None = None
     apart: frozenset[str] = frozenset()
 
     def module(self, parameters: tuple[str, ...]) -> str:
         self.features = frozenset(name for name in FEATURES if self.chance(0.17))
         self.features |= self.apart
+        if self.given is not None:
+            self.features = frozenset(self.given)
         self.raises = self.chance(0.1)
         if self.smooth:
             self.features = self.features - {
@@ -164,6 +182,7 @@ class _ProgramWriter(Blocks):
                 "classes",
                 "functions",
                 "patterns",
+                *_NAMES,
             } | {"smooth"}
             self.raises = False
         self.budget = self.random.choice((6, 10, 14, 20))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from autograph.tools.fuzz.container_state import Step
 from autograph.tools.fuzz.expressions import INT
 from autograph.tools.fuzz.long_loops import Form, LongLoops
@@ -161,13 +163,19 @@ class ValueState(LongLoops):
         """A loop, perhaps in a function, or a long one, of the steps of one of these forms."""
         starts, steps, uses = forms[self.random.choice(tuple(forms))]
         number, total = self._begin(*map(self._start, starts))
+        self._of_steps(number, total, starts, steps)
+        self._end(number, total, uses)
+
+    def _of_steps(
+        self, number: str, total: str, starts: Sequence[str], steps: Sequence[Step], may_be_long: bool = True
+    ) -> None:
+        """A loop of some of these steps, perhaps in a function that is given what they start with, or a long one."""
         steps = (*steps, *self._leaving())
         if self.chance(0.2):
             inside = (*steps, self._RETURNS)
             self._in_function(number, total, starts, lambda: self._loop(number, total, inside, has_others=False))
-        elif self.chance(0.15):
+        elif may_be_long and self.chance(0.15):
             self.line(f"{total} = {self._operand(INT)}")
             self._loop_of_many(number, total, steps)
         else:
             self._loop(number, total, steps)
-        self._end(number, total, uses)
