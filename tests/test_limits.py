@@ -1105,6 +1105,12 @@ def selected_variables():
         v = a if x > 0 else c
         return ag.grad(lambda: v * v, variables=[v])()
 
+    def of_slices(x):
+        v = b[0] if x > 0 else b[1]
+        b.assign([5.0, 6.0])
+        return v + 0
+
+    assert ag.function(of_slices)(X) == 2
     with pytest.raises(ag.StagingError, match="it is that of one of several Variables"):
         ag.function(read)(X)
     with pytest.raises(ag.StagingError, match="a gradient or an update of Variables needs to know which"):
