@@ -254,6 +254,10 @@ def one_object_in_each_iteration(n):
     return items
 
 
+def test_one_object_in_each_iteration():
+    assert shape_of(ag.function(one_object_in_each_iteration)(N)) == shape_of(one_object_in_each_iteration(plain(N)))
+
+
 def one_list_in_each_iteration(n):
     rows = []
     row = [0, 0]
@@ -461,7 +465,6 @@ REFUSED = [
     name_from_before_the_loop_read,
     appended_twice,
     written_and_then_appended_again_in_a_loop,
-    one_object_in_each_iteration,
     one_list_in_each_iteration,
     one_list_in_iterations_of_known_number,
     element_from_before_the_loop,

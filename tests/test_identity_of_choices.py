@@ -142,7 +142,7 @@ def test_the_derivative_follows_the_object():
     assert [float(derivative(x)) for x in (3.0, 0.5)] == [6.0, 2.0]
 
 
-def test_what_nothing_tells_is_refused():
+def test_objects_exchanged_by_iterations_that_write_them():
     def turns(x):
         first, second = Node(0.0), Node(0.0)
         at = first
@@ -152,10 +152,8 @@ def test_what_nothing_tells_is_refused():
                 at = second if at is first else first
         return first.value, second.value
 
-    with pytest.raises(
-        ag.StagingError, match=r"test_identity_of_choices.py:\d+.*\n.*whether two lists, dicts or objects are identical"
-    ):
-        ag.function(turns)(jnp.float32(1))
+    for x in (1.0, -1.0):
+        assert tuple(map(float, ag.function(turns)(jnp.float32(x)))) == turns(x)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -457,8 +455,7 @@ def test_one_of_several_classes_that_a_loop_hands_on_is_not_taken_for_another():
             i += 1
         return p is last
 
-    with pytest.raises(ag.StagingError, match=r"identical(.|\n)*which one is known only at run time"):
-        ag.function(program)(jnp.int32(3))
+    assert [bool(ag.function(program)(jnp.int32(n))) for n in (0, 3)] == [False, True]
 
 
 class Cell:

@@ -32,6 +32,11 @@ def written_in_c() -> Mapping[Any, Callable[[], types.FunctionType]]:
     return {function: functools.partial(_twin, *place) for function, place in _FUNCTIONS.items()}
 
 
+def is_written_in_c(function: Any) -> bool:
+    """Whether this is such a function."""
+    return type(function) is types.BuiltinFunctionType and function in _FUNCTIONS
+
+
 def _twin(module: str, name: str) -> types.FunctionType:
     found: types.FunctionType = _namespace(module)[name]
     return found

@@ -19,12 +19,13 @@ from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.iterators import Iterated
 from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.referring_kinds import with_others
 from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import Guarded
 from autograph.runtime.effects.traced_texts import TracedText
 from autograph.runtime.errors import StagingError, describe_location
-from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
+from autograph.runtime.heap.list_outputs import CountedList, references_in, with_plain_lists
 from autograph.runtime.heap.object_graph import Reached, attributes, is_one_shot, traced_part
 from autograph.runtime.layouts.dict_by_path import DictByPath, dict_by_path, settled, with_dicts_by_path
 from autograph.runtime.layouts.large_ints import fits_integers
@@ -135,6 +136,63 @@ class MadeOutput:
     def tree_unflatten(cls, facts: Any, parts: Any) -> MadeOutput:
         number, kind, names, is_elsewhere = facts
         return cls(number, kind, names, None if is_elsewhere else parts)
+
+
+class _Reference:
+    """In place of an object that a list's elements lead to. Attributes: number."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Reference) and self.number == other.number
+
+    def __hash__(self) -> int:
+        return self.number
+
+
+@jax.tree_util.register_pytree_node_class
+class ReferencesOutput:
+    """A list that is held in arrays, the elements of which lead to objects by which they are (see `layouts.references`).
+
+    Attributes: held (the list, with a `_Reference` in place of each object), objects (these, as outputs).
+    """
+
+    def __init__(self, held: Any, objects: Sequence[Any]) -> None:
+        self.held, self.objects = held, objects
+
+    @classmethod
+    def of(cls, made: TracedList, output: Callable[[Any], Any]) -> ReferencesOutput:
+        objects = {id(each): each for each in references_in(made)}
+        numbers = {key: _Reference(number) for number, key in enumerate(objects)}
+        return cls(_with_objects(made, lambda each: numbers.get(id(each), each)), list(map(output, objects.values())))
+
+    def made(self, known: dict[Any, Any]) -> Any:
+        """The list; ``known`` has what has been made before by its numbers."""
+        objects = [finished(each, known) for each in self.objects]
+        made = _with_objects(self.held, lambda each: objects[each.number] if isinstance(each, _Reference) else each)
+        return finished(made, known)
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], None]:
+        return (self.held, *self.objects), None
+
+    @classmethod
+    def tree_unflatten(cls, _: None, parts: Sequence[Any]) -> ReferencesOutput:
+        held, *objects = parts
+        return cls(held, objects)
+
+
+def _with_objects(made: Any, other: Callable[[Any], Any]) -> Any:
+    """A list that is held in arrays, with others in place of what its elements may be."""
+    leaves, treedef = jax.tree_util.tree_flatten(made)
+    found = jax.tree_util.tree_unflatten(treedef, leaves)
+    held = found.padded
+    found.set_contents(held.with_(kind=with_others(held.kind, other)))
+    return found
+
+
+def _leads_to_objects(part: Any) -> bool:
+    return isinstance(part, TracedList) and bool(references_in(part))
 
 
 @jax.tree_util.register_pytree_node_class
@@ -269,7 +327,9 @@ class Outputs:
         )
 
     def _is_leaf(self, part: Any) -> bool:
-        return id(part) in self._given or id(part) in self._numbers or (not is_number(part) and is_one_shot(part))
+        if id(part) in self._given or id(part) in self._numbers:
+            return True
+        return not is_number(part) and (is_one_shot(part) or _leads_to_objects(part))
 
     def _leaf(self, leaf: Any) -> Any:
         if id(leaf) in self._given:
@@ -278,6 +338,8 @@ class Outputs:
             return self._made_anew(leaf, None, ())
         if type(leaf) is OneOf or isinstance(leaf, Variable):
             return value_of(leaf)
+        if _leads_to_objects(leaf):
+            return ReferencesOutput.of(leaf, self._leaf)
         if type(leaf) is int and not fits_integers(leaf):
             return StaticOutput(leaf)
         if isinstance(leaf, _VALUES):
@@ -379,7 +441,9 @@ _BY_PATH = (Perhaps, DictByPath)
 
 def is_stand_in(leaf: Any) -> bool:
     """Whether this, in a program's results, represents something else, which `finished` returns."""
-    return issubclass(type(leaf), (StaticOutput, MadeOutput, GivenOutput, Changed, *_RESOLVED, *_BY_PATH))
+    return issubclass(
+        type(leaf), (StaticOutput, MadeOutput, ReferencesOutput, GivenOutput, Changed, *_RESOLVED, *_BY_PATH)
+    )
 
 
 def finished(result: Any, known: dict[Any, Any] | None = None) -> Any:
@@ -412,7 +476,7 @@ def _finished_leaf(leaf: Any, known: dict[Any, Any]) -> Any:
         held = _finished_text(leaf, known) if is_text else leaf
         resolved = held.resolve()
         return held if resolved is held else finished(resolved, known)
-    if isinstance(leaf, MadeOutput):
+    if isinstance(leaf, MadeOutput | ReferencesOutput):
         return leaf.made(known)
     if isinstance(leaf, GivenOutput):
         return known[leaf.path]
@@ -440,5 +504,5 @@ def types_of(result: Any, describe: Callable[[Any], Any]) -> Any:
     return jax.tree_util.tree_map(
         lambda leaf: _finished_leaf(leaf, known),
         typed,
-        is_leaf=lambda leaf: isinstance(leaf, StaticOutput | MadeOutput),
+        is_leaf=lambda leaf: isinstance(leaf, StaticOutput | MadeOutput | ReferencesOutput),
     )

@@ -29,6 +29,7 @@ from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.layouts.statement_variables import UNBOUND, Variable, has_contents
 from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import births
 
 Marks = frozenset[Hashable]
 Question = tuple[Any, Any, str]  # two containers or objects, and the line that asks whether they are one
@@ -202,6 +203,7 @@ class Identities:
         known = self._known.get(id(part))
         if known is None:
             known = self._known[id(part)] = _Known(part, {id(part): True}, held=_held_by(part))
+            _note_chosen(part)
         return known
 
     def _mark(self, part: Any, mark: Hashable) -> None:
@@ -585,6 +587,11 @@ def refused_question(line: str, where: str) -> StagingError:
 def may_change(part: Any) -> bool:
     """Whether a value is what it is by its identity: a container or object that can be written."""
     return isinstance(part, CONTAINERS) or is_plain_object(part)
+
+
+def _note_chosen(part: Any) -> None:
+    if is_plain_object(part) and (known := births()) is not None:
+        known.chosen.add(type(part))
 
 
 def _article(kind: str) -> str:

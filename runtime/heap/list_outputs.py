@@ -10,16 +10,25 @@ from typing import Any
 import jax
 
 from autograph.runtime.containers.padded import Padded
+from autograph.runtime.containers.referring_kinds import references_of
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.containers.traced_tuples import TracedTuple
+from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.object_graph import is_one_shot
 from autograph.runtime.heap.places import ContentsPlace, Place
+from autograph.runtime.tracing.locations import user_location
 
 _TRACED = (TracedList, TracedDeque, TracedTuple, TracedSet, TracedDict)
 _MAY_HOLD_LISTS = frozenset([*_TRACED, list, tuple, dict])
+
+
+def references_in(value: Any) -> list[Any]:
+    """The objects that the elements of a list lead to by which they are, where that is held in arrays."""
+    padded = value.padded if isinstance(value, TracedList) else None
+    return [] if padded is None else references_of(padded.kind)
 
 
 def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = None, kept: Container[int] = ()) -> Any:
@@ -39,6 +48,12 @@ def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = 
             continue
         if isinstance(leaf, TracedList):
             leaf = (as_array(leaf) if as_array is not None else None) or leaf.resolve()
+            if as_array is None and references_in(leaf):
+                raise StagingError(
+                    f"{user_location()}\n  A list of traced length leaves converted code here, and traced conditions choose which objects "
+                    "its elements are. JAX has no such values.\n  Call the function through autograph.function, or return a list of the "
+                    "objects' attributes."
+                )
         if type(leaf) is collections.deque:
             leaf = collections.deque((with_plain_lists(part, as_array, kept) for part in leaf), leaf.maxlen)
         if type(leaf) in (list, tuple):
@@ -61,11 +76,9 @@ class CountedList:
     def of(cls, made: TracedList) -> CountedList | None:
         """The list as such, if it is held in arrays and its length is known."""
         held = made.contents()
-        return (
-            cls(made)
-            if type(made) is TracedList and isinstance(held, Padded) and isinstance(held.length, int)
-            else None
-        )
+        if type(made) is not TracedList or not isinstance(held, Padded) or references_of(held.kind):
+            return None
+        return cls(made) if isinstance(held.length, int) else None
 
     def resolve(self) -> Any:
         """The list: Python's own outside of a trace."""

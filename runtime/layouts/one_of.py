@@ -291,6 +291,15 @@ def one_of(candidates: Sequence[Any], code: Any) -> Any:
     return candidates[code] if type(code) is int and code < len(candidates) else OneOf(candidates, code)
 
 
+def class_of(value: Any) -> type:
+    """The class of a value: that of all references that a choice may be, where it is one."""
+    if type(value) is not OneOf:
+        return type(value)
+    first, *others = candidates_of(value)
+    is_one = is_reference(first) and all(type(each) is type(first) for each in others)
+    return type(first) if is_one else OneOf
+
+
 def holds_objects(value: OneOf) -> bool:
     """Whether a value is one of several objects of the user's."""
     return any(map(is_plain_object, candidates_of(value)))

@@ -1,8 +1,9 @@
-"""References: the nodes of linked structures, which conditions choose by which they are.
+"""References: objects that conditions choose by which they are, the nodes of linked structures among them.
 
 Objects of one class that conditions choose are, at first, chosen attribute by attribute: the third that takes their place is as good
 as either while nobody writes to them. Of nodes, objects that lead to others of their class, a copy of one is a copy of all that it
-leads to, and a write to one would have to be made in all of these. Where that is met (`Births.link`), the trace is made again
+leads to, and a write to one would have to be made in all of these. Where that is met (`Births.link`), and where a trace is refused
+that has chosen objects at all (`Births.linkable`), the trace is made again
 with the classes in question `linked`. An object of such a class is a place in the program, allocated while tracing, wherever it is
 made: it is a leaf of every layout, never opened and never copied. What it holds is state of its own: a statement that writes
 its attributes joins, or carries, these. A variable or attribute that may hold one of several is a `OneOf` of them, their number

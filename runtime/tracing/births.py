@@ -6,7 +6,7 @@ good in what is there: the trace ends with `KeysAtRunTime`, and is made again, i
 
 A list of many lists is held in arrays once a traced index reads it. Where that is refused, as another name leads to one of the
 lists, the trace is made again, too, in which they stay apart. And so it is where objects that lead to each other, nodes, are chosen
-by a condition as others are: see `layouts.references`.
+by a condition as others are, and where a trace is refused that has chosen objects: see `layouts.references`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ListsApart(TraceAgain):
 
 
 class NodesChosen(TraceAgain):
-    """A condition chooses objects that lead to each other, by their attributes, where that would be wrong."""
+    """A condition chooses objects by their attributes where that would be wrong, or is refused."""
 
     def __init__(self, kinds: Iterable[type], refusal: StagingError) -> None:
         super().__init__(str(refusal))
@@ -79,6 +79,7 @@ class Births:
 
     Attributes:
       leading: the classes whose objects were seen to lead to others of the same class.
+      chosen: the classes of objects that may be one of several.
       holds_tables: whether lists of many lists may be held in arrays. holds_one: whether one is.
     """
 
@@ -86,6 +87,7 @@ class Births:
         self.holds_tables = True
         self.holds_one = False
         self.leading: set[type] = set()
+        self.chosen: set[type] = set()
         self._keyed: set[Site] = set()
         self._made: dict[int, tuple[Any, Site]] = {}
 
@@ -154,9 +156,9 @@ class Births:
             raise refusal
         raise NodesChosen(kinds, refusal)
 
-    def may_link(self) -> bool:
-        """Whether objects that lead to each other are not references yet."""
-        return not LOCAL.linked.issuperset(self.leading)
+    def linkable(self) -> frozenset[type]:
+        """The classes whose objects a trace that is refused has chosen as others are, and would choose otherwise as references."""
+        return frozenset(self.leading | self.chosen) - LOCAL.linked
 
     def learn(self, found: TraceAgain) -> None:
         """Begin again, knowing more."""

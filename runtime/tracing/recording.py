@@ -47,17 +47,19 @@ def births() -> Births | None:
 
 
 def repeated(trace: Callable[[], Any], may_repeat: Callable[[], bool]) -> Any:
-    """What ``trace`` returns, which is called again whenever it ends with `TraceAgain`.
+    """What ``trace`` returns, which is called again whenever it ends with `TraceAgain`, or is refused and could choose objects otherwise.
 
     Args:
       may_repeat: whether nothing that it has done would then be done twice.
 
     Raises:
-      StagingError: it would.
+      StagingError: it would; or the trace is refused, which the first refusal explains. That of objects that lead to each other is
+        explained by the last.
     """
     if LOCAL.repeated is not None:
         return trace()
     known = LOCAL.repeated = Repeated()
+    first: StagingError | None = None
     try:
         while True:
             try:
@@ -67,9 +69,16 @@ def repeated(trace: Callable[[], Any], may_repeat: Callable[[], bool]) -> Any:
                     raise found.refusal() from None
                 known.births.learn(found)
             except StagingError as refusal:
-                if not known.births.may_link() or not may_repeat():
+                first = refusal if first is None or known.births.leading else first
+                if not (kinds := known.births.linkable()) or not may_repeat():
+                    if first is refusal:
+                        raise
+                    raise first from None
+                known.births.learn(NodesChosen(kinds, refusal))
+            except Exception:
+                if first is None:
                     raise
-                known.births.learn(NodesChosen(known.births.leading, refusal))
+                raise first from None
     finally:
         LOCAL.repeated = None
         LOCAL.linked = frozenset()

@@ -410,14 +410,14 @@ def equal_dicts_moved_by_methods_and_written(n):
     return a, b
 
 
-@hazard("the function returns")
+@program
 def objects_exchanged_by_a_method_and_written(n):
     a, b = Box(v=1), Box(v=2)
     boxes = [a, b]
-    for i in ag.range(3):  # chooses
+    for i in ag.range(3):
         if i < n:
             boxes.reverse()
-    boxes[0].v = 5  # writes
+    boxes[0].v = 5
     return a.v, b.v
 
 
@@ -442,13 +442,13 @@ def rows_exchanged_while_one_is_written_by_its_name(n):
     return rows, a
 
 
-@hazard("'boxes' refers to")
+@program
 def objects_exchanged_while_one_is_written_by_its_name(n):
     a, b = Box(v=1), Box(v=2)
     boxes = [a, b]
-    for _ in range(n):  # chooses
+    for _ in range(n):
         boxes.reverse()
-        a.v += 1  # writes
+        a.v += 1
     return boxes[0].v, boxes[1].v
 
 

@@ -26,7 +26,7 @@ from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.objects import compared_fields
-from autograph.runtime.layouts.one_of import OneOf, each, holds_objects
+from autograph.runtime.layouts.one_of import OneOf, class_of, each, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, possible_values, present_in, resolved
 from autograph.runtime.layouts.perhaps import has_perhaps, is_sentinel
 from autograph.runtime.layouts.perhaps import read as read_of
@@ -145,6 +145,8 @@ class Operations(InTrace):
         """``a + b``, ``-a``, ``a < b`` and their like: ``operate("+", a, b)``."""
         for k, operand in enumerate(operands):
             if type(operand) is OneOf and holds_objects(operand):
+                if class_of(operand) is not OneOf and self._is_for_all(symbol, operands):
+                    continue
                 rest = operands[:k], operands[k + 1 :]
                 return each(operand, lambda one: self.operate(symbol, *rest[0], one, *rest[1]))  # noqa: B023 (called at once)
         if symbol in _COUNTING and all(map(self._is_truth, operands)) and any(map(self.backend.is_traced, operands)):
@@ -153,7 +155,7 @@ class Operations(InTrace):
             operands = self.errors.operands(symbol, _OPERATIONS[symbol][1], *operands)
         if len(operands) == 1:
             name, plain = _UNARY[symbol]
-            method = user_method(type(operands[0]), name)
+            method = user_method(class_of(operands[0]), name)
             return plain(*operands) if method is None else self.call(method)(*operands)
         if symbol in _IN_PLACE:
             return self.in_place(symbol, *operands)
@@ -164,6 +166,21 @@ class Operations(InTrace):
         name, plain = _OPERATIONS[symbol]
         found = self._dispatched(symbol, f"__{name}__", f"__r{name}__", plain, *operands)
         return self.checks.keys.noted(found) if type(found) is set else found
+
+    def _is_for_all(self, symbol: str, operands: Sequence[Any]) -> bool:
+        """Whether a method of the user's does this, which takes a choice of references as it is."""
+        if symbol in _IN_PLACE:
+            return False
+        if symbol in _COMPARISONS:
+            names = _COMPARISONS[symbol][:2]
+        elif len(operands) == 1:
+            names = _UNARY[symbol][0], ""
+        else:
+            names = f"__{_OPERATIONS[symbol][0]}__", f"__r{_OPERATIONS[symbol][0]}__"
+        return any(
+            user_method(class_of(operand), name) is not None or compared_fields(class_of(operand), name) is not None
+            for operand, name in zip(operands, names, strict=False)
+        )
 
     def _is_truth(self, value: Any) -> bool:
         """Whether this is a bool, which is a number in Python: a traced one counts as Python's."""
@@ -228,7 +245,7 @@ class Operations(InTrace):
         for one, other, asked in ((left, right, symbol), (right, left, MIRRORED[symbol])):
             if isinstance(one, KeyedList | DictView) and (found := one.compared(asked, other)) is not NotImplemented:
                 return found
-        kinds = type(left), type(right)
+        kinds = class_of(left), class_of(right)
         if symbol in ("==", "!=") and Optional in kinds:
             one, other = (left, right) if kinds[0] is Optional else (right, left)
             return self._compared_with_optional(symbol, plain, one, read_of(other))
@@ -337,15 +354,16 @@ class Operations(InTrace):
         self, symbol: str, name: str, reflected: str, plain: Callable[..., Any], left: Any, right: Any
     ) -> Any:
         """As Python finds a method for two operands; ``_ITSELF`` where only identity is left to compare."""
-        first, second = user_method(type(left), name), user_method(type(right), reflected)
+        one, another = class_of(left), class_of(right)
+        first, second = user_method(one, name), user_method(another, reflected)
         if first is None and second is None:
             return plain(left, right)
-        is_tried_first = self._is_tried_first(left, right, name, reflected)
+        is_tried_first = self._is_tried_first(one, another, name, reflected)
         if first is None and not (is_tried_first or name in _COMPARING or isinstance(left, _ARITHMETIC)):
             return plain(left, right)
-        calls: list[tuple[Any, Any, Any]] = [(first or _of_class(left, name), left, right)]
-        if type(left) is not type(right) or name in _COMPARING:
-            calls.append((second or _of_class(right, reflected), right, left))
+        calls: list[tuple[Any, Any, Any]] = [(first or getattr(one, name, None), left, right)]
+        if one is not another or name in _COMPARING:
+            calls.append((second or getattr(another, reflected, None), right, left))
             if is_tried_first:
                 calls.reverse()
         for method, owner, other in calls:
@@ -355,14 +373,13 @@ class Operations(InTrace):
                     return found
         if symbol in ("==", "!="):
             return _ITSELF
-        kinds = f"'{type(left).__name__}' and '{type(right).__name__}'"
+        kinds = f"'{one.__name__}' and '{another.__name__}'"
         if name in _COMPARING:
             raise TypeError(f"'{symbol}' not supported between instances of {kinds}")
         raise TypeError(f"unsupported operand type(s) for {symbol}: {kinds}")
 
-    def _is_tried_first(self, left: Any, right: Any, name: str, reflected: str) -> bool:
+    def _is_tried_first(self, one: type, other: type, name: str, reflected: str) -> bool:
         """Whether the right operand's class, a subclass of the left one's, goes first."""
-        one, other = type(left), type(right)
         if one is other or not issubclass(other, one):
             return False
         return name in _COMPARING or class_attribute(one, reflected) is not class_attribute(other, reflected)

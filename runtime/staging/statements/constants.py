@@ -12,6 +12,7 @@ from typing import Any
 import jax
 
 from autograph.runtime.code.library_table import is_library
+from autograph.runtime.code.pure_python import is_written_in_c
 from autograph.runtime.effects.traced_texts import DeferredText, TracedText, concatenated, is_text
 from autograph.runtime.layouts.one_of import (
     IN_PLACE,
@@ -176,4 +177,5 @@ def _is_ours(called: Any) -> bool:
 
 def _keeps_its_arguments(called: Any) -> bool:
     is_users_class = isinstance(called, type) and not is_library(called)
-    return is_users_class or (isinstance(called, types.BuiltinFunctionType) and called.__name__ in _KEEPING)
+    is_method = isinstance(called, types.BuiltinFunctionType) and called.__name__ in _KEEPING
+    return is_users_class or is_method or is_written_in_c(called)
