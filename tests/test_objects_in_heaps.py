@@ -161,7 +161,35 @@ def linked_exchanged_at_a_traced_index(times):
     return [node.dist for node in items]
 
 
+def late(items):
+    found = []
+    for node in items:
+        if node.dist > 2:
+            found.append(node)
+    return found
+
+
+def linked_of_a_list_that_only_the_loop_has(times):
+    items = [Linked(i, time) for i, time in enumerate(times)]
+    items[0].next, items[1].next = items[1], items[0]
+    for node in late(items):
+        node.dist += 10
+    for k, node in enumerate(late(items)):
+        node.dist += 100 * k
+    return [node.dist for node in items]
+
+
+def latest_of_linked(times):
+    items = [Linked(i, time) for i, time in enumerate(times)]
+    items[0].next, items[1].next = items[1], items[0]
+    latest = max(late(items), key=lambda node: node.dist)
+    latest.dist = -1.0
+    return [node.dist for node in items]
+
+
 OF_TIMES = [
+    linked_of_a_list_that_only_the_loop_has,
+    latest_of_linked,
     changed_between_pop_and_push,
     changed_until_all_are_late,
     simulation,

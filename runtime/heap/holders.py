@@ -125,6 +125,20 @@ def within_reach(wanted: Collection[int], roots: Iterable[Any]) -> Collection[in
     return search.found.keys()
 
 
+def there_before(owners: Iterable[Any], made: Collection[int], roots: Iterable[Any]) -> set[int]:
+    """The identities of the owners of places that were there before a block that has written these.
+
+    Of references the block knows those that it has made: others may be the elements of what a loop is over, which nothing else leads to.
+
+    Args:
+      made: the identities of what the block has made. roots: what leads to all else that was there, if the block can reach it.
+    """
+    known = {id(owner): owner for owner in owners if owner is not None}
+    found = {key for key, owner in known.items() if is_reference(owner) and key not in made}
+    wanted = known.keys() - found
+    return found.union(within_reach(wanted, roots)) if wanted else found
+
+
 def references_beyond(values: Iterable[Any], known: Collection[int], roots: Iterable[Any]) -> list[Any]:
     """The references among values that are neither known, by identity, nor within reach from these: the block that ended made them."""
     found = {id(value): value for value in values if is_reference(value) and id(value) not in known}

@@ -24,7 +24,7 @@ from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.attempts import WritesOfAttempt
 from autograph.runtime.heap.cached_reads import CachedRead
 from autograph.runtime.heap.copies import Copies
-from autograph.runtime.heap.holders import within_reach
+from autograph.runtime.heap.holders import there_before, within_reach
 from autograph.runtime.heap.observers import Observer
 from autograph.runtime.heap.places import (
     MUTABLE_CONTAINERS,
@@ -573,16 +573,16 @@ class Journal:
           roots: functions and values, from which all that was there before the block can be reached, if the block can reach it.
         """
         assert self.regions[-1] is region
+        made = set(map(id, region.made))
         region.roll_back()
         self.regions.pop()
         self.refresh()
-        owners = {place.key: owner_of(place) for place, _ in region.before.values()}
-        wanted = {id(owner) for owner in owners.values() if owner is not None}
-        lasting = within_reach(wanted, (*roots, *region.kept_elsewhere)) if wanted else ()
+        owners = [owner_of(place) for place, _ in region.before.values()]
+        living = there_before(owners, made, (*roots, *region.kept_elsewhere)) if owners else ()
         return [
             place
-            for place, _ in region.before.values()
-            if (owner := owners[place.key]) is None or id(owner) in lasting or region.leads_out_to(owner)
+            for (place, _), owner in zip(region.before.values(), owners, strict=True)
+            if owner is None or id(owner) in living or region.leads_out_to(owner)
         ]
 
     @contextmanager

@@ -426,9 +426,10 @@ class LoopTrace:
             living = self.journal.close(region, roots)
         end.absences, end.made_unknown = region.absences, region.made_unknown
         if LOCAL.linked:
-            beyond = references_beyond(end.traced.leaves, set(map(id, end.nodes)), (*roots, *region.kept_elsewhere))
+            roots = (*roots, *region.kept_elsewhere, self.carry.iterable.item)
+            beyond = references_beyond(end.traced.leaves, set(map(id, end.nodes)), roots)
             end.nodes += beyond
-            end.node_names += [type(made).__name__ for made in beyond]
+            end.node_names += [made.__class__.__name__ for made in beyond]
         end.discovered = [place for place in living if place.key in end.written]
         return end
 
