@@ -45,6 +45,7 @@ from autograph.runtime.staging.calls.calls import is_plain, mark_unconverted
 from autograph.runtime.staging.context import present_context
 from autograph.runtime.staging.operators import Operators
 from autograph.runtime.staging.policy.loop_options import set_loop_options
+from autograph.runtime.staging.policy.wrappers import CACHE
 from autograph.runtime.staging.policy.user_classes import classes_around, operator_methods, writes_unseen
 from autograph.runtime.state.variables import accept_variables
 from autograph.runtime.tracing.language import use_language
@@ -206,12 +207,14 @@ def _convert_with(made: Operators, f: Any, watched: bool = False) -> Any:
     method = getattr(type(f), "__call__", None)
     if isinstance(f, type):
         return made.call(f)
+    if isinstance(f, CACHE):
+        return _with_cache(boundary(made, _calling(made, f), _calling(made, f), watched), f)
     if not isinstance(method, types.FunctionType):
         return made.transformed.of(f)  # `jax.jit(g)`, say; of what is not written in Python, that itself
     return types.MethodType(_convert_with(made, method, watched), f)
 
 
-def _calling(made: Operators, f: types.FunctionType) -> types.FunctionType:
+def _calling(made: Operators, f: Callable[..., Any]) -> types.FunctionType:
     """A function that calls ``f`` as converted code does."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -220,6 +223,13 @@ def _calling(made: Operators, f: types.FunctionType) -> types.FunctionType:
     functools.update_wrapper(call, f)
     assert isinstance(call, types.FunctionType)
     return call
+
+
+def _with_cache(converted: Any, f: Any) -> Any:
+    """The converted function of what `functools.lru_cache` made, with the methods that ask for the cache or clear it."""
+    for name in ("cache_info", "cache_clear", "cache_parameters"):
+        setattr(converted, name, getattr(f, name))
+    return converted
 
 
 def is_converted(f: Any) -> bool:
@@ -286,6 +296,8 @@ def _written(f: Any) -> types.FunctionType:
             function = function.__func__
         elif is_partial(function):
             function = function.func
+        elif isinstance(function, CACHE):
+            function = function.__wrapped__
         elif isinstance(function, type):
             raise ConversionError(f"{function.__qualname__} is a class: pass one of its methods.")
         elif isinstance(getattr(type(function), "__call__", None), types.FunctionType):

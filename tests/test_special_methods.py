@@ -328,6 +328,25 @@ def test_cached_functions():
     assert not isinstance(table(3), jax.core.Tracer) and ag.convert(relu)(2.0) == 2.0
 
 
+@functools.lru_cache
+def factorial(n):
+    if n < 0:
+        raise ValueError("not below zero")
+    return 1 if n < 2 else n * factorial(n - 1)
+
+
+def test_a_cached_function_that_is_compiled_itself():
+    compiled = ag.function(factorial)
+    assert int(compiled(jnp.int32(5))) == 120 and compiled(4) == 24
+    with pytest.raises(ValueError, match="not below zero"):
+        compiled(jnp.int32(-1))
+    assert int(jax.jit(ag.convert(Weights().clipped))(-2)) == 2
+    assert "ag__.if_stmt" in ag.to_code(relu)
+    converted = ag.convert(factorial)
+    converted.cache_clear()
+    assert converted(3) == 6 and converted.cache_info().currsize == 3
+
+
 def test_a_cached_function_that_reads_a_traced_value_is_refused():
     class Holder:
         value = 0.0
