@@ -414,3 +414,30 @@ def test_none_that_an_outer_iteration_sets_anew_is_not_found_again_per_level(cou
     counts.clear()
     assert float(ag.function(f)(jnp.array(3))) == wanted
     assert counts["inner"] <= 2
+
+
+def test_recursion_that_mixes_numbers_and_arrays_few_times(counts, mark):
+    def search(xs, item, low=0, high=None):
+        mark("search")
+        if high is None:
+            high = len(xs) - 1
+        if xs[low] == xs[high]:
+            return low if xs[low] == item else None
+        middle = low + (item - xs[low]) * (high - low) // (xs[high] - xs[low])
+        if middle < 0 or middle >= len(xs):
+            return None
+        if xs[middle] == item:
+            return middle
+        if middle < low:
+            return search(xs, item, middle, low)
+        if middle > high:
+            return search(xs, item, high, low)
+        if xs[middle] > item:
+            return search(xs, item, low, middle - 1)
+        return search(xs, item, middle + 1, high)
+
+    values, compiled = [2, 3, 5, 7, 11], ag.function(search)
+    for item in (2, 7, 11, 4):
+        found = compiled(list(map(jnp.int32, values)), jnp.int32(item))
+        assert found == (values.index(item) if item in values else None)
+    assert counts["search"] < 40

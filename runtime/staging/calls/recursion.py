@@ -159,8 +159,11 @@ class Recursion(InTraceOfCalls):
         # The first call may leave an argument to its default that the others give.
         same = [each for each in calls.active if each.signature.is_called_as(signature)]
         is_much = len(same) >= _DEPTH_FOLLOWED or (len(same) > 1 and calls.followed >= _FOLLOWED)
-        if is_much and not calls.is_settled:
-            self._trace_numbers(same[0].signature, signature)
+        if not calls.is_settled:
+            for each in same:
+                self._trace_numbers(each.signature, _numbers_met_by_arrays(each.signature, signature))
+            if is_much:
+                self._trace_numbers(same[0].signature, _numbers_that_differ(same[0].signature, signature))
         signature = self._with_numbers(signature)
         known = calls.known_of(signature)
         return self._followed(call, signature) if known is None else self._staged(call, signature, known)
@@ -229,17 +232,12 @@ class Recursion(InTraceOfCalls):
             signature = Signature(signature.function, signature.treedef, tuple(made), tuple(statics))
         return signature
 
-    def _trace_numbers(self, first: Signature, last: Signature) -> None:
-        """Trace the Python numbers that each call changes, instead of following call after call."""
-        differing = set()
-        if first.treedef == last.treedef:
-            for k, (one, other) in enumerate(zip(first.statics, last.statics, strict=True)):
-                if not is_same_value(one, other) and type(one) in NUMBERS:
-                    differing.add(k)
-        if not differing or any(other.is_same(first) for other, _ in self.calls.numbers):
+    def _trace_numbers(self, signature: Signature, numbers: set[int]) -> None:
+        """Trace these Python numbers, which calls change, instead of following call after call."""
+        if not numbers or any(other.is_same(signature) for other, _ in self.calls.numbers):
             return
-        self._refuse_own_closure(first, [other for other, _ in self.calls.numbers])
-        self.calls.numbers.append((first, differing))
+        self._refuse_own_closure(signature, [other for other, _ in self.calls.numbers])
+        self.calls.numbers.append((signature, numbers))
         raise _Again
 
     def _followed(self, call: Call, signature: Signature) -> Any:
@@ -388,6 +386,22 @@ class Recursion(InTraceOfCalls):
                 f"{active.marker.where}\n  {active.marker.name!r} and {around.marker.name!r} call each other under a traced condition. "
                 "The first reads variables of the second, and each call has variables of its own.\n  Pass their values as arguments."
             )
+
+
+def _numbers_that_differ(first: Signature, last: Signature) -> set[int]:
+    """The leaves that are Python numbers in both calls, and not the same."""
+    leaves = enumerate(zip(first.statics, last.statics, strict=True))
+    return {k for k, (one, other) in leaves if type(one) in NUMBERS and not is_same_value(one, other)}
+
+
+def _numbers_met_by_arrays(outer: Signature, inner: Signature) -> set[int]:
+    """The leaves that are Python numbers in the outer call, and traced in the inner.
+
+    Followed for each number, the calls would be as many functions as ways to mix the two (`search(xs, lo=0, hi=9)`, which calls
+    `search(xs, mid, hi)` and `search(xs, lo, mid)`).
+    """
+    leaves = enumerate(zip(outer.statics, inner.types, strict=True))
+    return {k for k, (static, type_) in leaves if type(static) in NUMBERS and type_ is not None}
 
 
 class _Bound:
