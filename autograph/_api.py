@@ -45,8 +45,8 @@ from autograph.runtime.staging.calls.calls import is_plain, mark_unconverted
 from autograph.runtime.staging.context import present_context
 from autograph.runtime.staging.operators import Operators
 from autograph.runtime.staging.policy.loop_options import set_loop_options
-from autograph.runtime.staging.policy.wrappers import CACHE
 from autograph.runtime.staging.policy.user_classes import classes_around, operator_methods, writes_unseen
+from autograph.runtime.staging.policy.wrappers import CACHE
 from autograph.runtime.state.variables import accept_variables
 from autograph.runtime.tracing.language import use_language
 from autograph.runtime.tracing.locations import is_internal

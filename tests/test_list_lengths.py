@@ -321,3 +321,17 @@ def test_two_lists_of_an_inner_loop_one_of_which_it_binds_anew():
     n, v = jnp.array(3), jnp.array([0.5, 1.5, 2.5])
     for run in (ag.function(f), jax.jit(ag.convert(f))):
         assert tuple(map(int, run(n, v))) == tuple(map(int, f(n, v)))
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray])
+def test_bytes_of_traced_number_are_refused(kind):
+    def digits(n):
+        found = []
+        while n > 0:
+            found.append(n % 256)
+            n //= 256
+        return kind(found)
+
+    with pytest.raises(ag.StagingError, match="needs the number of these items here"):
+        ag.function(digits)(jnp.int32(300))
+    assert ag.function(lambda x: (kind(2), kind("a", "utf8"), kind()))(1.0) == (kind(2), kind("a", "utf8"), kind())

@@ -132,3 +132,79 @@ def test_under_jit_and_vmap():
     batch = jnp.stack([XS, XS + 1])
     sizes, least = jax.jit(jax.vmap(ag.convert(size_and_least)))(batch)
     assert list(zip(sizes, least, strict=True)) == [size_and_least(row.tolist()) for row in batch]
+
+
+def merged(left, right):
+    found = []
+    while left and right:
+        found.append((left if left[0] <= right[0] else right).pop(0))
+    return found + left + right
+
+
+def sorted_by_merging(xs):
+    def merge(left, right):
+        found = []
+        while left and right:
+            found.append(left.pop(0) if left[0] <= right[0] else right.pop(0))
+        found.extend(left)
+        found.extend(right)
+        return found
+
+    if len(xs) <= 1:
+        return xs
+    middle = len(xs) // 2
+    return merge(sorted_by_merging(xs[:middle]), sorted_by_merging(xs[middle:]))
+
+
+def sorted_by_merging_names(xs):
+    if len(xs) <= 1:
+        return xs
+    left, right = sorted_by_merging_names(xs[: len(xs) // 2]), sorted_by_merging_names(xs[len(xs) // 2 :])
+    found = []
+    while left and right:
+        found.append(left.pop(0) if left[0] <= right[0] else right.pop(0))
+    return found + left + right
+
+
+def merge_in_place(xs, low, middle, high):
+    xs[low : high + 1] = merged(xs[low:middle], xs[middle : high + 1])
+    return xs
+
+
+def sorted_in_place(xs):
+    xs = list(xs)
+    width = 2
+    while width <= 2 * len(xs):
+        for low in range(0, len(xs), width):
+            xs = merge_in_place(xs, low, low + width // 2, low + width - 1)
+        width *= 2
+    return xs
+
+
+def drop_equal(xs, value):
+    for i in range(len(xs) - 1, -1, -1):
+        if xs[i] == value:
+            del xs[i]
+
+
+def without_ones(xs):
+    rest = list(xs)
+    drop_equal(rest, 1)
+    return rest
+
+
+@pytest.mark.parametrize(
+    "program", [sorted_by_merging, sorted_by_merging_names, sorted_in_place, without_ones], ids=lambda f: f.__name__
+)
+def test_lists_that_a_function_returns_or_writes_slices_of(program):
+    items = [1, 4, 3, 2, 7, 1]
+    assert [int(v) for v in ag.function(program)([jnp.int32(v) for v in items])] == program(list(items))
+
+
+def test_a_slice_of_an_argument_is_not_replaced_by_items_of_traced_number():
+    def f(xs):
+        xs[:2] = [v for v in xs if v > 2]
+        return xs
+
+    with pytest.raises(ag.StagingError, match="needs the number of these items here"):
+        ag.function(f)([jnp.int32(v) for v in (1, 3, 4)])

@@ -132,3 +132,19 @@ def test_lists_of_traced_length_are_arrays_of_as_many(name):
 def test_no_padding_takes_part_in_what_does_not_know_the_length(function):
     with pytest.raises((ag.StagingError, TypeError)):
         ag.function(lambda x: function(kept(x)))(jnp.array([0.25, -1.5, 3.0, 0.5, -2.0]))
+
+
+OF_PYTHONS_LISTS = {
+    "concatenate": lambda m: np.concatenate((m, [[5], [6]]), axis=1),
+    "stacks": lambda m: (np.stack(m), np.vstack(m), np.hstack((m[0], m[1])), np.dstack((m, m))),
+    "column_stack": lambda m: np.column_stack((m[0], m[1])),
+    "by keyword": lambda m: np.average(m[0], weights=m[1]),
+    "polyfit": lambda m: np.polyfit([1, 2], m[0], 1),
+}
+
+
+@pytest.mark.parametrize("name", OF_PYTHONS_LISTS)
+def test_pythons_lists_are_arrays(name):
+    function, rows = OF_PYTHONS_LISTS[name], [[1, 4], [3, 2]]
+    found = ag.function(function)([[jnp.int32(v) for v in row] for row in rows])
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), found, function(rows))

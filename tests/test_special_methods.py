@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections.abc
 import functools
+import typing
 
 import jax
 import jax.numpy as jnp
@@ -406,3 +408,34 @@ def test_single_dispatch():
     with pytest.raises(ag.StagingError, match=r"registered for float, but not for jax.Array"):
         jax.jit(ag.convert(lambda x: of_floats(x)))(1.0)
     assert ag.convert(lambda x: of_floats(x))(1.5) == 1.5
+
+
+def flat_by_class(nested):
+    found = []
+    for each in nested:
+        if isinstance(each, str | collections.abc.Iterable):
+            found += flat_by_class(each)
+        else:
+            found.append(each)
+    return found
+
+
+def flat_by_method(nested):
+    found = []
+    for each in nested:
+        found += flat_by_method(each) if hasattr(each, "__iter__") else [each]
+    return found
+
+
+@pytest.mark.parametrize("flat", [flat_by_class, flat_by_method])
+def test_a_traced_number_is_no_container(flat):
+    nested = [1, [2, (3, [4])], 5]
+    assert [int(v) for v in ag.function(flat)(jax.tree.map(jnp.int32, nested))] == flat(nested)
+
+
+def test_a_traced_array_is_a_container():
+    def f(x):
+        classes = collections.abc.Iterable, collections.abc.Sized, typing.Iterable, (int, collections.abc.Collection)
+        return [isinstance(x, kind) for kind in classes], hasattr(x, "__len__"), isinstance(x[0], classes[3][1])
+
+    assert jax.tree.map(bool, ag.function(f)(jnp.arange(3))) == ([True] * 4, True, False)

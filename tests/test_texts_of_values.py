@@ -251,6 +251,19 @@ def test_texts_grow_in_loops_and_differ_by_path(program):
         assert staged(jnp.int32(n)) == program(n)
 
 
+@pytest.mark.timeout(60)
+def test_a_text_of_many_parts():
+    def bits(number):
+        text = ""
+        for _ in range(40):
+            text += str(number % 2)
+            number //= 2
+        return text
+
+    for number in (0, 2873):
+        assert ag.function(bits)(jnp.int32(number)) == bits(number)
+
+
 def test_a_growing_text_under_jit_is_resolved_outside():
     def signs(x):
         text = ""

@@ -32,7 +32,8 @@ class LowerLists(Rewriter):
         d.setdefault(k, [v])           →   ag__.setdefault(d, k, lambda: ag__.new_list([v]))
 
     A slice or a sum may be that of arrays. It is rewritten where the name or attribute that it is bound to is one of a list, as far
-    as the function tells: a method that changes lists is called of it, or lists of other lengths are bound to it.
+    as the function tells: a method that changes lists is called of it, or lists of other lengths are bound to it. So is a slice
+    that is an argument of a function of the user's, or an item.
 
     Attributes: lists (these names and attributes).
 
@@ -104,6 +105,7 @@ class LowerLists(Rewriter):
         self.generic_visit(node)
         if not isinstance(node.ctx, gast.Load):
             return node
+        node.elts = list(map(self._kept, node.elts))
         return self._extended(node) if _has_star(node) else self._new(node)
 
     def visit_ListComp(self, node: gast.AST) -> gast.AST:
@@ -160,7 +162,17 @@ class LowerLists(Rewriter):
             return node
         is_default = _is_default(node)
         self.generic_visit(node)
+        if not self.context.is_operator_call(node):
+            node.args = list(map(self._kept, node.args))
+            for keyword in node.keywords:
+                keyword.value = self._kept(keyword.value)
+        elif _is_comprehension(node):
+            node.args[0].body = self._kept(node.args[0].body)
         return self._by_default(node) if is_default else node
+
+    def _kept(self, node: gast.AST) -> gast.AST:
+        """An item of a list or an argument, which a list of its own may have to be."""
+        return self._new(node) if isinstance(node, gast.Subscript) and isinstance(node.slice, gast.Slice) else node
 
     def _display(self, node: gast.AST) -> gast.AST:
         """A display as it is, with what makes lists in it rewritten."""
@@ -192,6 +204,11 @@ def _is_default(node: gast.AST) -> bool:
 
 def _is_constant_set(node: gast.AST) -> bool:
     return isinstance(node, gast.Set) and all(isinstance(item, gast.Constant) for item in node.elts)
+
+
+def _is_comprehension(call: gast.AST) -> bool:
+    """Whether this is what a comprehension of one clause has become: ``ag__.list_of(lambda v: element, items)``."""
+    return call.func.attr == "list_of" and bool(call.args) and isinstance(call.args[0], gast.Lambda)
 
 
 def _has_star(node: gast.AST) -> bool:

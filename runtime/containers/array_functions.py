@@ -21,6 +21,8 @@ _NOT_ARRAY_FUNCTIONS = frozenset(
     ["apply_along_axis", "apply_over_axes", "frompyfunc", "fromfunction", "fromiter", "piecewise", "vectorize"]
     + ["fromfile", "load", "save", "savez", "printoptions", "set_printoptions", "get_printoptions", "iterable"]
 )
+# They take arrays in a list or tuple.
+_JOINING = frozenset(["concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack"])
 
 
 def array_overloads() -> Mapping[Any, Callable[..., Any]]:
@@ -47,10 +49,11 @@ def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return twin(*args, **kwargs)
         except TypeError:  # of a list perhaps, of which NumPy makes an array
-            arrays = [jnp.asarray(arg) if isinstance(arg, list) else arg for arg in args]
-            if all(new is old for new, old in zip(arrays, args, strict=True)):
+            lists = [value for value in (*args, *kwargs.values()) if isinstance(value, list)]
+            if not lists:
                 raise
-            return twin(*arrays, **kwargs)
+            named = {name: _of_list(value) for name, value in kwargs.items()}
+            return twin(*map(_of_list, args), **named)
 
     return functools.update_wrapper(call, function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
 
@@ -58,6 +61,11 @@ def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
 def _as_array(value: Any) -> Any:
     """The array of a list of traced length; anything else as it is."""
     return LANGUAGE.operators.call(np.asarray)(value) if is_traced_list(value) else value
+
+
+def _of_list(value: Any) -> Any:
+    """The array of a list of Python's; anything else as it is."""
+    return jnp.asarray(value) if isinstance(value, list) else value
 
 
 def _has_tracer(value: Any) -> bool:
@@ -77,9 +85,23 @@ def _numpy_twins() -> dict[Any, Callable[..., Any]]:
                 continue
             if is_type and not issubclass(function, np.generic):
                 continue
-            twins[function] = twin
-    twins.update({np.asarray: jnp.asarray, np.ascontiguousarray: jnp.asarray})
+            twins[function] = _joining(twin) if name in _JOINING else twin
+    twins.update({np.asarray: jnp.asarray, np.ascontiguousarray: jnp.asarray, np.polyfit: _polyfit})
     return twins
+
+
+def _joining(twin: Callable[..., Any]) -> Callable[..., Any]:
+    """What joins arrays, of lists too."""
+
+    def join(arrays: Any, *args: Any, **kwargs: Any) -> Any:
+        parts = arrays if not isinstance(arrays, list | tuple) else [jnp.asarray(each) for each in arrays]
+        return twin(parts, *args, **kwargs)
+
+    return functools.update_wrapper(join, twin)
+
+
+def _polyfit(x: Any, *args: Any, **kwargs: Any) -> Any:
+    return jnp.polyfit(jnp.asarray(x) * 1.0, *args, **kwargs)
 
 
 def _rounded(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -170,7 +170,12 @@ class TracedText(DeferredText):
 
 
 def _rank(value: Any) -> int:
-    """The greatest rank of the arrays in a value."""
+    """The greatest rank of the arrays in a value.
+
+    Of a text it is that of its values: to flatten it asks for this again, at each depth of a text of texts of texts.
+    """
+    if isinstance(value, TracedText):
+        return max(map(_rank, value.values), default=0)
     return max((getattr(leaf, "ndim", 0) for leaf in jax.tree_util.tree_leaves(value)), default=0)
 
 

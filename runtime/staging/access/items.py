@@ -152,6 +152,10 @@ class Items(InTrace):
             return
         if isinstance(target, dict) and is_perhaps(dict.get(target, key)):
             value = self.absences.store(target, key, value)
+        if type(key) is slice and type(target) is list and has_contents(value):
+            value = list(
+                value
+            )  # which says why its items are not known, where Python's own error says that it is no iterable
         target[key] = value
 
     def _set_in_place(self, target: Any, key: Any, value: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,7 @@ from autograph.runtime.effects.traced_texts import TracedText, is_text
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import ContentsPlace
+from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import (
     CODE,
     MOST_CANDIDATES,
@@ -348,6 +349,7 @@ class Lookups(InTrace):
 
     def get_of_dict(self, target: dict[Any, Any], key: Any, default: Any = None) -> Any:
         """``target.get(key, default)`` with a key that may be traced."""
+        key = self.object_in(target, key)
         if not holds_traced(key):
             return self.absences.get(target, key, default)
         if type(key) is Optional and type(either := self.known_key(target, key)) is OneOf:
@@ -387,6 +389,8 @@ class Lookups(InTrace):
         truth value is 0 or 1."""
         if not isinstance(target, dict):
             key = value_of(key)
+        if isinstance(target, dict):
+            key = self.object_in(target, key)
         if type(key) is Optional:
             present = present_in(key)
             is_choice = isinstance(target, dict | KeyedList) and resolved(key) is key and not is_known(present)
@@ -396,6 +400,30 @@ class Lookups(InTrace):
         if self._is_traced_mask(key) and np.ndim(key) == 0 and not self.backend.is_array(target):
             if isinstance(target, list | tuple | str | bytes | deque | range) or has_contents(target):
                 return key * 1  # a truth value is a number where there are no masks
+        return key
+
+    def object_in(self, target: Collection[Any], key: Any) -> Any:
+        """The key of a dict, or the element of a set, that an object is which a traced condition may have selected.
+
+        What represents one of several objects is another object: Python would find none of them.
+
+        Raises:
+          StagingError: only run time knows which.
+        """
+        if not is_plain_object(key) or user_method(type(key), "__hash__") is not None:
+            return key
+        if not self.identities.take_part((key, *target)):
+            return key
+        for other in target:
+            is_one = is_plain_object(other) and self.identities.are_one(other, key)
+            if is_one is True:
+                return other
+            if is_one is not False:
+                raise StagingError(
+                    f"{user_location()}\n  A traced condition selected an object that is a key of a dict, or an element of a set, here: "
+                    "which of the others it is equal to is known only at run time.\n  Read or write the dict or set in the branches "
+                    "that select the object, or let the objects hold the values in an attribute."
+                )
         return key
 
     def _unsuitable(self, target: Any) -> StagingError:

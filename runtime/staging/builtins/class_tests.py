@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import collections.abc
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -28,6 +29,9 @@ from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
 
+# What arrays have, and a number, an array without dimensions, has not.
+_OF_CONTAINERS = frozenset(getattr(collections.abc, name) for name in ("Collection", "Container", "Iterable", "Sized"))
+_METHODS_OF_CONTAINERS = frozenset(["__contains__", "__getitem__", "__iter__", "__len__"])
 _SELF_MATCHING = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
 
@@ -61,6 +65,8 @@ class ClassTests(InTrace):
         }
 
     def _has(self, value: Any, name: str) -> Any:
+        if name in _METHODS_OF_CONTAINERS and _is_number(value):
+            return False
         computed = class_attribute(type(value), name)
         if (
             isinstance(computed, property)
@@ -192,7 +198,23 @@ def _is_instance(value: Any, kinds: Any) -> bool:
         value = value.values
     check_known(value)
     number = _python_number(value)
+    if _is_number(value) and any(kind in _OF_CONTAINERS for kind in _origins(kinds)):
+        kinds = tuple(kind for kind in _origins(kinds) if kind not in _OF_CONTAINERS)
     return isinstance(_as_python_has(value), kinds) or (number is not None and isinstance(number, kinds))
+
+
+def _is_number(value: Any) -> bool:
+    """Whether this is a traced number, or Boolean."""
+    return isinstance(value, jax.core.Tracer) and not np.ndim(value)
+
+
+def _origins(kinds: Any) -> list[Any]:
+    """The classes that `isinstance` is given, alone, in a tuple or in a union."""
+    if isinstance(kinds, tuple):
+        return [kind for each in kinds for kind in _origins(each)]
+    if isinstance(kinds, types.UnionType):
+        return _origins(kinds.__args__)
+    return [getattr(kinds, "__origin__", kinds)]
 
 
 def _python_number(value: Any) -> Any:

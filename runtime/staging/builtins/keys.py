@@ -74,7 +74,14 @@ class Keys(InTrace):
 
     def set_of_list(self, values: Any) -> Any:
         """The set of the elements of a list or tuple: of those of ``{v for …}``, say."""
+        self._check_objects(values)
         return self._traced_set(values) if _is_of_traced(values) else self._made_set(set(values))
+
+    def _check_objects(self, keys: Any) -> None:
+        """Refuse objects of which only run time knows whether they are one key of a dict, or element of a set."""
+        if type(keys) in (list, tuple) and self.identities.take_part(keys):
+            for k, key in enumerate(keys):
+                self.checks.lookups.object_in(keys[:k], key)
 
     def _is_plain(self) -> bool:
         return STAGING.is_plain(STAGING.place())
@@ -138,6 +145,7 @@ class Keys(InTrace):
 
     def dict_of(self, *pairs: tuple[Any, Any]) -> Any:
         """``{key: value, …}``."""
+        self._check_objects([key for key, _ in pairs])
         if any(holds_tracer(key) for key, _ in pairs):
             return self._traced_dict(pairs)
         return self.made_dict(dict(pairs))
@@ -224,8 +232,10 @@ class Keys(InTrace):
                     args = (self._dict_from(args[0], {}, dict, None),)
                 if args and isinstance(args[0], TracedDict):
                     self.end_trace(owner, "A dict is given a traced key")
-            elif args and holds_tracer(args[0]):
-                self.end_trace(owner, "A dict is asked for a traced key")
+            elif args:
+                args = (self.checks.lookups.object_in(owner, args[0]), *args[1:])
+                if holds_tracer(args[0]):
+                    self.end_trace(owner, "A dict is asked for a traced key")
             return plain(*args, **named)
 
         return call
@@ -259,6 +269,8 @@ class Keys(InTrace):
 
         def call(*args: Any) -> Any:
             args = args if name in _OF_ELEMENTS else tuple(map(self.checks.items_of, args))
+            if name in _WRITING:
+                args = tuple(self.checks.lookups.object_in(owner, arg) for arg in args)
             is_traced = any(map(self._holds_traced, args))
             if name in _READING:
                 found = getattr(TracedSet(owner, self.checks), name)(*args) if is_traced else called(*args)

@@ -130,6 +130,8 @@ class Builtins(InTrace):
             builtins.pow: self._pow,
             builtins.list: self._list,
             builtins.tuple: self._tuple,
+            builtins.bytes: functools.partial(_bytes, builtins.bytes),
+            builtins.bytearray: functools.partial(_bytes, builtins.bytearray),
             builtins.bool: self._bool,
             builtins.print: self._print,
             builtins.len: self._len,
@@ -174,6 +176,8 @@ class Builtins(InTrace):
             elif isinstance(item, TracedText | tuple):
                 kinds = (str,) if isinstance(item, TracedText) else (tuple,)
             container = [key for key in container if isinstance(key, kinds)]  # what others there are equals none
+        elif isinstance(container, dict | KeysView) and self.identities.take_part((item, *container)):
+            container = list(container)
         if isinstance(container, list | tuple | set | frozenset) and (
             holds_traced(value_of(item))
             or holds_traced((*map(value_of, container),))
@@ -601,7 +605,7 @@ class Builtins(InTrace):
             value = jnp.reshape(value, ())
             if rounding is not None and jnp.issubdtype(value.dtype, jnp.floating):
                 value = rounding(value)
-            return value.astype(jnp.result_type(kind))
+            return STAGING.weak(value.astype(jnp.result_type(kind)))  # a number of Python's, for `isinstance` too
 
         return convert
 
@@ -648,7 +652,9 @@ class Builtins(InTrace):
             number = number * 1
         is_whole = self.backend.is_traced(number) and jnp.issubdtype(number.dtype, jnp.integer)
         if not is_whole or type(ndigits) is not int or ndigits >= 0:
-            return round(number) if ndigits is None else round(number, ndigits)
+            found = round(number) if ndigits is None else round(number, ndigits)
+            is_python = self.backend.is_traced(number) and jax.typeof(number).weak_type
+            return STAGING.weak(found) if is_python and self.backend.is_traced(found) else found
         unit = 10**-ndigits
         count, rest = number // unit, number % unit
         is_up = (2 * rest > unit) | ((2 * rest == unit) & (count % 2 == 1))  # halves go to the even side
@@ -668,6 +674,11 @@ class Builtins(InTrace):
             made = remade(arg)
             return made is not None and bool(made.values)
         return isinstance(arg, DeferredText) or is_open_array(arg) or self.backend.is_traced(value_of(arg))
+
+
+def _bytes(kind: type, *args: Any, **kwargs: Any) -> Any:
+    """``bytes(items)``: a list of traced length says itself that its items are not known; Python only that it is no list."""
+    return kind(*(list(each) if is_traced_list(each) else each for each in args), **kwargs)
 
 
 def _has_traced_length(iterable: Any) -> bool:

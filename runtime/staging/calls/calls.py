@@ -473,6 +473,8 @@ def is_plain(called: Any) -> bool:
 OVERLOADED = frozenset(
     getattr(builtins, name)
     for name in [
+        "bytearray",
+        "bytes",
         "iter",
         "chr",
         "ord",

@@ -137,7 +137,7 @@ class CallsUnderWay:
       active: outermost first.
       where: the user's line of the outermost.
       found: the functions that are known to call themselves, with what is known of them, as long as the outermost is traced.
-      numbers: the functions whose Python numbers are to be traced, with these leaves.
+      numbers: the functions whose Python numbers are to be traced, with the types of these leaves.
       bodies: functions that are called by others that they call.
       shared: the containers among the outermost call's arguments that calls are given as they are, by identity.
       followed: how many calls in the outermost have been followed.
@@ -151,7 +151,7 @@ class CallsUnderWay:
         self.where = ""
         self.found: list[tuple[Signature, Known]] = []
         self.bodies: dict[Marker, FunctionBody] = {}
-        self.numbers: list[tuple[Signature, set[int]]] = []
+        self.numbers: list[tuple[Signature, dict[int, LeafType]]] = []
         self.shared: dict[int, Any] = {}
         self.followed = 0
         self.follows_all = False

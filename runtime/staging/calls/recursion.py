@@ -21,7 +21,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from autograph.backends.base import Backend
+from autograph.backends.base import Backend, LeafType
 from autograph.backends.recursive import FunctionBody, RecursionSpec
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.effects.raising import current
@@ -161,9 +161,9 @@ class Recursion(InTraceOfCalls):
         is_much = len(same) >= _DEPTH_FOLLOWED or (len(same) > 1 and calls.followed >= _FOLLOWED)
         if not calls.is_settled:
             for each in same:
-                self._trace_numbers(each.signature, _numbers_met_by_arrays(each.signature, signature))
+                self._trace_numbers(each.signature, self._numbers_met_by_arrays(each.signature, signature))
             if is_much:
-                self._trace_numbers(same[0].signature, _numbers_that_differ(same[0].signature, signature))
+                self._trace_numbers(same[0].signature, self._numbers_that_differ(same[0].signature, signature))
         signature = self._with_numbers(signature)
         known = calls.known_of(signature)
         return self._followed(call, signature) if known is None else self._staged(call, signature, known)
@@ -224,21 +224,45 @@ class Recursion(InTraceOfCalls):
     def _with_numbers(self, signature: Signature) -> Signature:
         """The signature where the Python numbers are arrays that are to be traced."""
         while numbers := next((found for other, found in self.calls.numbers if other.is_same(signature)), None):
-            made = [
-                self.backend.type_of(static) if k in numbers and type is None else type
-                for k, (type, static) in enumerate(zip(signature.types, signature.statics, strict=True))
-            ]
+            made = [numbers.get(k) if type is None else type for k, type in enumerate(signature.types)]
             statics = [None if type else static for type, static in zip(made, signature.statics, strict=True)]
             signature = Signature(signature.function, signature.treedef, tuple(made), tuple(statics))
         return signature
 
-    def _trace_numbers(self, signature: Signature, numbers: set[int]) -> None:
-        """Trace these Python numbers, which calls change, instead of following call after call."""
+    def _trace_numbers(self, signature: Signature, numbers: dict[int, LeafType]) -> None:
+        """Trace these Python numbers, which calls change, as arrays of these types, instead of following call after call."""
         if not numbers or any(other.is_same(signature) for other, _ in self.calls.numbers):
             return
         self._refuse_own_closure(signature, [other for other, _ in self.calls.numbers])
         self.calls.numbers.append((signature, numbers))
         raise _Again
+
+    def _numbers_that_differ(self, first: Signature, last: Signature) -> dict[int, LeafType]:
+        """The leaves that are Python numbers in both calls, and not the same."""
+        leaves = enumerate(zip(first.statics, last.statics, strict=True))
+        return {
+            k: self._type_of_number(one)
+            for k, (one, other) in leaves
+            if type(one) in NUMBERS and not is_same_value(one, other)
+        }
+
+    def _numbers_met_by_arrays(self, outer: Signature, inner: Signature) -> dict[int, LeafType]:
+        """The leaves that are Python numbers in the outer call, and traced numbers in the inner.
+
+        Followed for each number, the calls would be as many functions as ways to mix the two (`search(xs, low=0, high=9)`, which
+        calls `search(xs, middle, high)` and `search(xs, low, middle)`).
+        """
+        found = {}
+        for k, (static, met) in enumerate(zip(outer.statics, inner.types, strict=True)):
+            if type(static) in NUMBERS and met is not None and met.shape == ():
+                own = self._type_of_number(static)
+                found[k] = met if met.dtype == own.dtype else own
+        return found
+
+    def _type_of_number(self, number: Any) -> LeafType:
+        found = self.backend.type_of(number)
+        assert found is not None
+        return found
 
     def _followed(self, call: Call, signature: Signature) -> Any:
         active = Activation(signature, None, marker_of(call.function))
@@ -386,22 +410,6 @@ class Recursion(InTraceOfCalls):
                 f"{active.marker.where}\n  {active.marker.name!r} and {around.marker.name!r} call each other under a traced condition. "
                 "The first reads variables of the second, and each call has variables of its own.\n  Pass their values as arguments."
             )
-
-
-def _numbers_that_differ(first: Signature, last: Signature) -> set[int]:
-    """The leaves that are Python numbers in both calls, and not the same."""
-    leaves = enumerate(zip(first.statics, last.statics, strict=True))
-    return {k for k, (one, other) in leaves if type(one) in NUMBERS and not is_same_value(one, other)}
-
-
-def _numbers_met_by_arrays(outer: Signature, inner: Signature) -> set[int]:
-    """The leaves that are Python numbers in the outer call, and traced in the inner.
-
-    Followed for each number, the calls would be as many functions as ways to mix the two (`search(xs, lo=0, hi=9)`, which calls
-    `search(xs, mid, hi)` and `search(xs, lo, mid)`).
-    """
-    leaves = enumerate(zip(outer.statics, inner.types, strict=True))
-    return {k for k, (static, type_) in leaves if type(static) in NUMBERS and type_ is not None}
 
 
 class _Bound:
