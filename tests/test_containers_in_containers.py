@@ -369,3 +369,28 @@ def test_a_list_that_iterations_replace_and_another_name_refers_to_is_refused():
 
     with pytest.raises(ag.StagingError, match=r"found\[8\]\[0\] \+= 1.0[\s\S]*selected[\s\S]*Write to a copy"):
         ag.function(program)(jnp.asarray(EXAMPLES[0]))
+
+
+class Edges:
+    def __init__(self):
+        self.held = {}
+
+    def add(self, a, b, weight):
+        for each in (a, b):
+            if each not in self.held:
+                self.held[each] = {}
+        if a != b:
+            self.held[a][b] = weight
+            self.held[b][a] = weight
+
+
+@pytest.mark.parametrize("places", [(1, 2), (0, 2), (1, 1)])
+def test_empty_dicts_in_a_dict_of_traced_keys(places):
+    def program(a, b, weight):
+        edges = Edges()
+        edges.add(a, b, weight)
+        edges.add(0, b, weight + 1)
+        return edges.held
+
+    found = ag.function(program)(*map(jnp.int32, places), jnp.int32(3))
+    assert jax.tree.map(int, found) == program(*places, 3)

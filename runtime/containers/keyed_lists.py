@@ -136,6 +136,8 @@ class KeyedList(TracedList):
             found = self._found_now(key)
             if found is not None:
                 return found
+        elif not self.contents().capacity:  # there is no element, whose kind would be known
+            return False, 0
         held = self.keys_held()
         assert held is not None
         same = equal_to(held, key)

@@ -1,0 +1,83 @@
+"""Objects that a traced condition selected, as keys of dicts and elements of sets."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+
+
+class Place:
+    def __init__(self, cost):
+        self.cost = cost
+
+
+def exchanged(x):
+    """One of two objects, and both."""
+    a, b = Place(1), Place(2)
+    places = [a, b]
+    if x > 0:
+        places[0], places[1] = places[1], places[0]
+    return places[0], a, b
+
+
+def asked_for_a_key(x):
+    n, a, b = exchanged(x)
+    held = {a: 10, b: 20}
+    return n in held, n not in held, n in {a: 1}, n in {a: 1}.keys(), n in {b}
+
+
+def another_key(x):
+    n, a, b = exchanged(x)
+    c = Place(n.cost)
+    held = {c: 1}
+    held[c] += x
+    return held[c], held.get(c), c in held, {c: 1, a: 2}[c], held.get(a, 5)
+
+
+@pytest.mark.parametrize("program", [asked_for_a_key, another_key])
+@pytest.mark.parametrize("x", [3, -3])
+def test_objects_as_keys(program, x):
+    assert jax.tree.map(int, ag.function(program)(jnp.int32(x))) == jax.tree.map(int, program(x))
+
+
+KEYED = {
+    "read": lambda n, a, held: held[n],
+    "get": lambda n, a, held: held.get(n),
+    "pop": lambda n, a, held: held.pop(n),
+    "setdefault": lambda n, a, held: held.setdefault(n, 3),
+    "add": lambda n, a, held: {a}.add(n),
+    "discard": lambda n, a, held: {a}.discard(n),
+    "set": lambda n, a, held: len({n, a}),
+    "dict": lambda n, a, held: len({n: 1, a: 2}),
+}
+
+
+@pytest.mark.parametrize("name", KEYED)
+def test_an_object_that_may_be_one_of_the_keys_is_refused(name):
+    def f(x):
+        n, a, b = exchanged(x)
+        return KEYED[name](n, a, {a: 10, b: 20})
+
+    with pytest.raises(ag.StagingError, match="which of the others it is equal to is known only at run time"):
+        ag.function(f)(jnp.int32(3))
+
+
+def test_a_write_to_a_key_that_an_object_may_be_is_refused():
+    def write(x):
+        n, a, b = exchanged(x)
+        held = {a: 10, b: 20}
+        held[n] = 5
+        return held[a]
+
+    def delete(x):
+        n, a, b = exchanged(x)
+        held = {a: 10, b: 20}
+        del held[n]
+        return len(held)
+
+    for program in (write, delete):
+        with pytest.raises(ag.StagingError, match="is known only at run time"):
+            ag.function(program)(jnp.int32(3))
