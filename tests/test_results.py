@@ -234,3 +234,23 @@ def test_what_cannot_be_a_value_is_refused(name):
     for _ in range(2):
         with pytest.raises(ag.StagingError, match=r"(?s)test_results.py:\d+.*Return"):
             ag.function(REFUSED[name])(one())
+
+
+class Named:
+    def __init__(self, name, value):
+        self.name, self.value = name, value
+
+
+def test_the_texts_of_objects_in_a_list_of_traced_length():
+    def above(x):
+        found = []
+        for each in [Named("a", 1), Named("b", 2), Named("c", 3)]:
+            if each.value > x:
+                found.append(each)
+        return found
+
+    found = ag.function(above)(jnp.int32(1))
+    assert [({"b": 7, "c": 8}[each.name], type(each.name), int(each.value)) for each in found] == [
+        (7, str, 2),
+        (8, str, 3),
+    ]

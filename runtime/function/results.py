@@ -29,7 +29,7 @@ from autograph.runtime.heap.list_outputs import CountedList, references_in, with
 from autograph.runtime.heap.object_graph import Reached, attributes, is_one_shot, traced_part
 from autograph.runtime.layouts.dict_by_path import DictByPath, dict_by_path, settled, with_dicts_by_path
 from autograph.runtime.layouts.large_ints import fits_integers
-from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, chooses_values, code_of, holds_objects
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import GONE, Perhaps
@@ -482,6 +482,10 @@ def _finished_leaf(leaf: Any, known: dict[Any, Any]) -> Any:
         return known[leaf.path]
     if isinstance(leaf, StaticOutput):
         return leaf.value.value if type(leaf.value) is _Object else leaf.value
+    if is_plain_object(leaf):  # an element of a list of traced length, made with it
+        for name, value in attributes_of(leaf).items():
+            if any(map(is_stand_in, jax.tree_util.tree_leaves(value, is_leaf=is_stand_in))):
+                object.__setattr__(leaf, name, finished(value, known))
     return leaf
 
 
