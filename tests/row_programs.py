@@ -834,7 +834,18 @@ def list_copied_by_iterations(n):
     return rows
 
 
+def replaced_where_the_other_path_appends(n):
+    rows, row = [[0, 1], [2, 3]], [5, 5]
+    if n > 1:
+        rows[0] = row
+    else:
+        rows.append([1, 1])
+    row[0] = 9
+    return rows
+
+
 REFUSED = [
+    replaced_where_the_other_path_appends,
     buffer_written_by_its_first_name,
     buffer_kept_after_it_was_appended,
     buffer_rebound_by_a_second_condition,

@@ -449,18 +449,7 @@ def name_from_before_the_loop_read(n):
     return q.x
 
 
-def replaced_where_the_other_path_appends(n):
-    rows, row = [[0, 1], [2, 3]], [5, 5]
-    if n > 1:
-        rows[0] = row
-    else:
-        rows.append([1, 1])
-    row[0] = 9
-    return rows
-
-
 REFUSED = [
-    replaced_where_the_other_path_appends,
     name_from_before_the_loop_written,
     name_from_before_the_loop_read,
     appended_twice,

@@ -160,7 +160,7 @@ def test_cells_define_redefine_and_break_functions():
         "def step(x):\n    if x > 0:\n        x = x * 10\n    return x\nprint(float(run(jnp.array(3.0))))",
         "def step(x)\n    return x",
         "print(float(run(jnp.array(3.0))))",
-        "def step(x):\n    if x > 0:\n        x = x + [1]\n    return x\nrun(jnp.array(3.0))",
+        "def step(x):\n    if x > 0:\n        x = x @ x\n    return x\nrun(jnp.array(3.0))",
         "@ag.function\ndef run(x):\n    while x < 100:\n        x = step(x)\n    return x\nrun(jnp.array(3.0))",
         "def step(x):\n    return x * 7\nprint(float(run(jnp.array(3.0))), run.experimental_get_tracing_count())",
         "def step(x):\n    if x > 0:\n        x = x * 2\n    return x",  # the text of the second cell
@@ -169,7 +169,7 @@ def test_cells_define_redefine_and_break_functions():
     )
     assert texts[2].strip() == "7.0" and texts[3].strip() == "31.0"
     assert "SyntaxError" in texts[4] and texts[5].strip() == "31.0"
-    assert arrows(texts[6])[-1] == (3, "x = x + [1]") and "Cell In[7], line 3" in texts[6]
-    assert arrows(texts[7])[-1] == (3, "x = x + [1]") and "Cell In[8], line 4" in texts[7]
+    assert arrows(texts[6])[-1] == (3, "x = x @ x") and "Cell In[7], line 3" in texts[6]
+    assert arrows(texts[7])[-1] == (3, "x = x @ x") and "Cell In[8], line 4" in texts[7]
     assert texts[8].strip() == "147.0 1" and texts[10].strip() == "192.0"
     assert "NameError" in texts[11] and arrows(texts[11])[-1] == (4, "x = step(x)")

@@ -55,29 +55,54 @@ KEYED = {
 }
 
 
-@pytest.mark.parametrize("name", KEYED)
-def test_an_object_that_may_be_one_of_the_keys_is_refused(name):
+def written(x):
+    n, a, b = exchanged(x)
+    held = {a: 10, b: 20}
+    held[n] = 5
+    return held[a], held[b]
+
+
+def deleted(x):
+    n, a, b = exchanged(x)
+    held = {a: 10, b: 20}
+    del held[n]
+    return len(held), a in held, b in held
+
+
+def by_key(name):
     def f(x):
         n, a, b = exchanged(x)
         return KEYED[name](n, a, {a: 10, b: 20})
 
+    return f
+
+
+RUNNING = {"written": written, "deleted": deleted} | {
+    name: by_key(name) for name in KEYED if name not in ("add", "discard")
+}
+
+
+@pytest.mark.parametrize("name", RUNNING)
+@pytest.mark.parametrize("x", [3, -3])
+def test_an_object_that_may_be_one_of_the_keys(name, x):
+    program = RUNNING[name]
+    assert jax.tree.map(int, ag.function(program)(jnp.int32(x))) == jax.tree.map(int, program(x))
+
+
+def after_a_print(program):
+    def f(x):
+        ag.print("start")
+        return program(x)
+
+    return f
+
+
+REFUSED = {name: jax.jit(ag.convert(after_a_print(program))) for name, program in RUNNING.items()} | {
+    name: ag.function(by_key(name)) for name in ("add", "discard")
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused_where_the_program_cannot_be_traced_again(name):
     with pytest.raises(ag.StagingError, match="which of the others it is equal to is known only at run time"):
-        ag.function(f)(jnp.int32(3))
-
-
-def test_a_write_to_a_key_that_an_object_may_be_is_refused():
-    def write(x):
-        n, a, b = exchanged(x)
-        held = {a: 10, b: 20}
-        held[n] = 5
-        return held[a]
-
-    def delete(x):
-        n, a, b = exchanged(x)
-        held = {a: 10, b: 20}
-        del held[n]
-        return len(held)
-
-    for program in (write, delete):
-        with pytest.raises(ag.StagingError, match="is known only at run time"):
-            ag.function(program)(jnp.int32(3))
+        REFUSED[name](jnp.int32(3))

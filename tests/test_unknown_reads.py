@@ -237,7 +237,6 @@ def dict_key_added(n):
     return len(a), len(b), c["y"]
 
 
-@read
 def attr_added(n):
     a = Box(v=1)
     b = Box(v=2)
@@ -246,13 +245,18 @@ def attr_added(n):
     return hasattr(a, "z"), c.z
 
 
-@read
 def attr_added_read(n):
     a = Box(v=1)
     b = Box(v=2)
     c = a if n > 1 else b
     c.z = 5
     return a.z if n > 1 else 0
+
+
+@pytest.mark.parametrize("program", [attr_added, attr_added_read])
+@pytest.mark.parametrize("n", [0, 2])
+def test_an_attribute_that_one_of_several_objects_has_got(program, n):
+    assert jax.tree.map(int, ag.function(program)(jnp.asarray(n))) == jax.tree.map(int, program(n))
 
 
 def refused(program, made):

@@ -65,7 +65,7 @@ def _as_array(value: Any) -> Any:
 
 def _of_list(value: Any) -> Any:
     """The array of a list of Python's; anything else as it is."""
-    return jnp.asarray(value) if isinstance(value, list) else value
+    return LANGUAGE.operators.call(jnp.asarray)(value) if isinstance(value, list) else value
 
 
 def _has_tracer(value: Any) -> bool:

@@ -262,7 +262,7 @@ def _order_of(keys: Sequence[Any], reverse: bool) -> Any:
 
 def all_scalars_some_traced(values: Sequence[Any], backend: Backend) -> bool:
     """Whether these are numbers, and one of them is traced."""
-    return all(map(_is_of_numbers, values)) and any(map(backend.is_traced, values))
+    return all(map(_is_number_itself, values)) and any(map(backend.is_traced, values))
 
 
 def better_of(pairwise: Callable[[Any, Any], Any], compare: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
@@ -311,9 +311,7 @@ def _with_tuples(key: Any) -> Any:
 
 def _is_of_numbers(value: Any) -> bool:
     """Whether a value is what it is compared by: a number, or a tuple of such."""
-    if isinstance(value, tuple):
-        return all(map(_is_of_numbers, value))
-    return _is_number(value) and value_of(value) is value
+    return all(map(_is_of_numbers, value)) if isinstance(value, tuple) else _is_number_itself(value)
 
 
 def _with_places(keys: Sequence[Any]) -> list[Any]:
@@ -347,6 +345,11 @@ def _nesting(key: Any) -> Any:
 def _columns(key: Any) -> tuple[Any, ...]:
     """The numbers that two keys of one nesting are compared by, one after the other."""
     return tuple(column for part in key for column in _columns(part)) if isinstance(key, tuple) else (key,)
+
+
+def _is_number_itself(value: Any) -> bool:
+    """Whether a value is a number, and no Variable that holds one."""
+    return _is_number(value) and value_of(value) is value
 
 
 def _is_number(value: Any) -> bool:

@@ -12,6 +12,7 @@ import types
 from typing import Any
 
 from autograph.runtime.code.library_table import TABLE, is_library
+from autograph.runtime.heap.list_outputs import as_argument
 from autograph.runtime.tracing.language import LANGUAGE
 
 
@@ -108,10 +109,10 @@ def _differ(found: dict[str, Any], given: dict[str, Any] | None) -> bool:
 
 
 def _converted(function: Any) -> Any:
-    """A function of the user's, converted when it is called."""
+    """A function of the user's, converted when it is called; its results have Python's lists, for what compares structures."""
 
     @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        return LANGUAGE.operators.call(function)(*args, **kwargs)
+        return as_argument(LANGUAGE.operators.call(function)(*args, **kwargs))
 
     return call

@@ -27,7 +27,7 @@ from autograph.runtime.heap.reach import CONTAINERS, contents, same
 from autograph.runtime.heap.unknown import holds_unknown, is_unknown
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.references import is_reference
-from autograph.runtime.layouts.statement_variables import UNBOUND, Variable, has_contents
+from autograph.runtime.layouts.statement_variables import UNBOUND, Variable, class_name
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import births
 
@@ -542,7 +542,7 @@ def _held_by(part: Any) -> Any:
 
 def described(part: Any, attribute: str | None = None) -> str:
     """What is written, in an error's words: a container, or an attribute of an object."""
-    kind = type(part).__name__ if is_plain_object(part) else _kind_of(part)
+    kind = type(part).__name__ if is_plain_object(part) else class_name(part)
     return f"{kind}.{attribute} of an object" if attribute is not None else f"{_article(kind)} {kind}"
 
 
@@ -570,7 +570,7 @@ def refused_read(subject: str, line: str, where: str, name: str | None = None) -
 
 def _unreported(part: Any, where: str) -> StagingError:
     return StagingError(
-        f"{where}\n  This statement chooses a {_kind_of(part)} by a traced condition, and one of its candidates is "
+        f"{where}\n  This statement chooses a {class_name(part)} by a traced condition, and one of its candidates is "
         "written later, by an operator like += or by a library. Which other names must see that write is known only at run "
         "time.\n  Choose a copy (list(…), dict(…), copy.copy), or write before the choice."
     )
@@ -596,8 +596,3 @@ def _note_chosen(part: Any) -> None:
 
 def _article(kind: str) -> str:
     return "an" if kind[0] in "AEIOUaeiou" else "a"
-
-
-def _kind_of(part: Any) -> str:
-    """The name of its class in Python."""
-    return part.kind_name if has_contents(part) else type(part).__name__

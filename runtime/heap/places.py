@@ -15,6 +15,7 @@ from autograph.runtime.layouts.statement_variables import (
     CellVariable,
     GlobalVariable,
     Snapshot,
+    class_name,
     has_contents,
     name_from,
 )
@@ -111,7 +112,7 @@ class ContentsPlace:
         """What the user calls the container, where a variable of the statement, or one from outside, leads to it."""
         found = None if self.entry is None else self.entry.name_of(self.owner)
         found = name_from(LOCAL.roots(), self.owner) if found is None else found
-        kind = self.owner.kind_name if has_contents(self.owner) else type(self.owner).__name__
+        kind = class_name(self.owner)
         return f"the {kind}" if found is None else found
 
     def get(self) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.functions import is_same_function
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.perhaps import is_perhaps
 from autograph.runtime.layouts.references import is_reference, is_variable
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
@@ -317,8 +318,13 @@ def _variable(value: OneOf) -> Any:
 
 
 def _may_ask(value: OneOf, name: str) -> bool:
-    """Whether this attribute of the objects that a value may be is no property, which could do anything."""
-    return not any(_is_computed(type(each), name) for each in candidates_of(value))
+    """Whether this attribute of the objects that a value may be is no property, which could do anything, and each surely has it."""
+    return not any(_is_computed(type(each), name) or _may_lack(each, name) for each in candidates_of(value))
+
+
+def _may_lack(candidate: Any, name: str) -> bool:
+    """Whether only some paths have set this attribute of an object: to read it may raise."""
+    return is_plain_object(candidate) and is_perhaps(attributes_of(candidate).get(name))
 
 
 def _may_have(candidate: Any, name: str) -> bool:

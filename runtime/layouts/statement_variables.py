@@ -420,6 +420,11 @@ def has_contents(value: Any) -> bool:
     return hasattr(type(value), "set_contents")
 
 
+def class_name(value: Any) -> str:
+    """The name of the class that a value has in Python."""
+    return str(value.kind_name) if has_contents(value) else type(value).__name__
+
+
 def items_of_sequence(value: Any) -> Sequence[Any] | None:
     """The items of a list or tuple, where Python has them one by one; None of anything else."""
     if type(value) in (list, tuple):

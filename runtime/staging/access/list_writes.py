@@ -52,7 +52,9 @@ class ListWrites(InTrace):
         contents = target.contents()
         if not isinstance(contents, tuple):
             return False
-        is_one_of_several = len(contents) <= UNROLLED_AT_MOST and any(self.identities.aliases(target))
+        is_one_of_several = len(contents) <= UNROLLED_AT_MOST and any(
+            self.backend.is_traced(alias.condition) for alias in self.identities.aliases(target)
+        )
         return is_one_of_several or not (contents and are_alike((*contents, value)))
 
     def with_one_replaced(self, items: list[Any], key: Any, value: Any) -> list[Any]:

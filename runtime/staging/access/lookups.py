@@ -45,7 +45,13 @@ from autograph.runtime.layouts.one_of import (
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in, resolved, used
 from autograph.runtime.layouts.perhaps import has_perhaps, is_own_dict, is_perhaps, read_key
 from autograph.runtime.layouts.references import is_variable
-from autograph.runtime.layouts.statement_variables import has_contents, holds_traced, items_of_sequence, value_of
+from autograph.runtime.layouts.statement_variables import (
+    class_name,
+    has_contents,
+    holds_traced,
+    items_of_sequence,
+    value_of,
+)
 from autograph.runtime.staging.access.absences import Absences, makes_missing
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.list_writes import ListWrites, counted_from_start
@@ -427,7 +433,7 @@ class Lookups(InTrace):
         return key
 
     def _unsuitable(self, target: Any) -> StagingError:
-        kind = type(target).__name__
+        kind = class_name(target)
         remedy = (
             "Compare the key with each of them (if/elif, or match), or store the values in an array, with the key as index"
             if isinstance(target, dict)

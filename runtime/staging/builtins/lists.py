@@ -111,7 +111,7 @@ class Lists(InTrace):
         items, count = (one, other) if isinstance(one, list) else (other, one)
         count = value_of(count)
         if not self.backend.is_traced(count) or is_symbolic_size(count) or not isinstance(items, list):
-            return one * other
+            return self.new_list(one * other)
         if not is_integer(count):
             raise TypeError(f"can't multiply sequence by non-int of type '{self.backend.type_of(count)}'")
         if not items:

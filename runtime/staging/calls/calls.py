@@ -30,8 +30,9 @@ from autograph.runtime.heap.journal import ContentsPlace
 from autograph.runtime.heap.list_outputs import as_argument
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, is_mutating_method
 from autograph.runtime.layouts.one_of import OneOf
-from autograph.runtime.layouts.statement_variables import has_contents, items_of_sequence
+from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.staging.access.lookups import MethodOfEach
+from autograph.runtime.staging.calls.given_functions import each_function, is_transform, returning_plain_lists
 from autograph.runtime.staging.calls.other_operators import OtherOperators
 from autograph.runtime.staging.policy.advancing_calls import check_not_advanced
 from autograph.runtime.staging.policy.loop_options import set_loop_options
@@ -119,7 +120,7 @@ class Calls(InTrace):
         if kind is functools.partial:
             return functools.partial(
                 self._called(called.func),
-                *_each_function(self.convert_function, called.args) if is_library(called.func) else called.args,
+                *each_function(self.convert_function, called.args) if is_library(called.func) else called.args,
                 **called.keywords,
             )
         if kind is CACHE:
@@ -359,11 +360,13 @@ class Calls(InTrace):
         """Library code called with the user's functions among its arguments converted."""
         if not _calls_its_arguments(called):
             return called
-        is_of_jax = _is_transform(called)
+        is_of_jax = is_transform(called)
         takes_tree = TABLE.of(called).takes_tree
         takes_pytrees = is_of_jax or is_of_pytrees(called) or type(called).__module__.startswith("jax.")
         calls_at_run_time = isinstance(called, types.FunctionType) and called in _CALLING_AT_RUN_TIME
-        convert = self._returning_plain_lists if is_of_jax else self.convert_function
+        convert = self.convert_function
+        if is_of_jax:  # which compares the structures of results and operands
+            convert = functools.partial(returning_plain_lists, convert)
 
         @functools.wraps(called, updated=())
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -375,7 +378,7 @@ class Calls(InTrace):
             tree, args = (args[:1], args[1:]) if takes_tree else ((), args)
             if is_of_jax and not takes_tree and args and not isinstance(args[0], type):
                 args = (self._object_converted(args[0]), *args[1:])
-            args = tree + _each_function(convert, args)
+            args = tree + each_function(convert, args)
             kwargs = {key: convert(value) for key, value in kwargs.items()}
             if is_of_jax and called.__name__ in _CONTROL_FLOW:
                 return through_control_flow(lambda: called(*args, **kwargs))
@@ -387,26 +390,6 @@ class Calls(InTrace):
         """A callable object instead of a function, as its converted ``__call__``."""
         method = getattr(type(value), "__call__", None)
         return self._object(value) if isinstance(method, types.FunctionType) and not is_library(type(value)) else value
-
-    def _returning_plain_lists(self, function: Any) -> Any:
-        """As `convert_function`, for JAX, which compares the structures of results and operands: a `TracedList` is no list there."""
-        converted = self.convert_function(function)
-        if type(function) not in (types.FunctionType, types.MethodType, functools.partial):
-            return converted
-        return functools.wraps(converted, updated=())(lambda *args, **kwargs: as_argument(converted(*args, **kwargs)))
-
-
-def _each_function(convert: Callable[[Any], Any], values: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(
-        convert(value) if items_of_sequence(value) is None else _each_member(convert, value) for value in values
-    )
-
-
-def _each_member(convert: Callable[[Any], Any], values: Any) -> Any:
-    """The list or tuple itself, which its receiver may change or compare, unless it holds a function."""
-    converted = [convert(value) for value in values]
-    unchanged = all(new is old for new, old in zip(converted, values, strict=True))
-    return values if unchanged else tuple(converted) if type(values) is tuple else converted
 
 
 def _inlined_if_it_changes_arguments(called: Any, made: Callable[..., Any]) -> Callable[..., Any]:
@@ -432,13 +415,6 @@ def _lists_by_default(cls: Any) -> list[str]:
 def _calls_its_arguments(called: Any) -> bool:
     """Whether this library function or object may call functions that it is given."""
     return bool(TABLE.of(called).calls)
-
-
-def _is_transform(called: Any) -> bool:
-    """Whether this is a function of JAX's own, as against a user's function that JAX has transformed."""
-    while hasattr(called, "__wrapped__"):
-        called = called.__wrapped__
-    return isinstance(called, types.FunctionType) and called.__globals__.get("__name__", "").startswith("jax.")
 
 
 def mark_unconverted(function: Any) -> None:

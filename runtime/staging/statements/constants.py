@@ -116,17 +116,18 @@ class ConstantChoices:
             if is_calling:
                 args = tuple(map(self._callable, args))
                 kwargs = {name: self._callable(value) for name, value in kwargs.items()}
-            value = next(filter(None, map(_chosen_in, itertools.chain(args, kwargs.values()))), None)
-            if value is None:
-                return made(*args, **kwargs)
-            found: OneOf = value[0]
-            if chooses_values(found) and is_library(called):
+            while True:
+                value = next(filter(None, map(_chosen_in, itertools.chain(args, kwargs.values()))), None)
+                if value is None:
+                    return made(*args, **kwargs)
+                found: OneOf = value[0]
+                if not (chooses_values(found) and is_library(called)):
+                    break
                 if made is not called or _is_ours(called):  # which ask for the Variable, or its value
                     return made(*args, **kwargs)
-                return call(
-                    *(_replaced(argument, found, value_of(found)) for argument in args),
-                    **{name: _replaced(argument, found, value_of(found)) for name, argument in kwargs.items()},
-                )
+                held = value_of(found)
+                args = tuple(_replaced(argument, found, held) for argument in args)
+                kwargs = {name: _replaced(argument, found, held) for name, argument in kwargs.items()}
 
             def with_constant(constant: Any) -> Any:
                 given = [_replaced(argument, found, constant) for argument in args]

@@ -24,7 +24,7 @@ from autograph.runtime.effects.staged_raises import ABSENCES, may_be_bound
 from autograph.runtime.heap.copies import Copies, Watch
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.list_room import GrowthUnknown, OutOfRoom
-from autograph.runtime.layouts.statement_variables import Slot, Snapshot
+from autograph.runtime.layouts.statement_variables import Slot, Snapshot, class_name
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.policy import loop_options as options_of_loops
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions, make_options, set_loop_options
@@ -276,7 +276,7 @@ class Loops(InTrace):
         """
         wanted = loop.options.is_one_loop
         if type(iterable) is not range:
-            raise self.rolling.refusal(f"it runs over a {type(iterable).__name__}")
+            raise self.rolling.refusal(f"it runs over a {class_name(iterable)}")
         if loop.test is None:
             left, reason = self.rolling.rolled(iterable, loop, copies, python_only)
             if wanted and reason is not None:
@@ -296,7 +296,7 @@ class Loops(InTrace):
         staged = as_staged(iterable, self.backend)
         if staged is None and options.has_traced_bound:
             if not isinstance(iterable, range | StagedRange):
-                raise options_of_loops.refuse_bound(type(iterable).__name__)
+                raise options_of_loops.refuse_bound(class_name(iterable))
             return as_staged(to_be_staged(iterable), self.backend, force=True)
         return staged
 
