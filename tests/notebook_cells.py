@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -44,7 +45,13 @@ def executed(given: Any) -> Any:
 
 
 def shown(cell: Any, kind: str = "text/plain") -> str:
-    return "\n".join(_COLOURS.sub("", _text(output, kind)) for output in cell.get("outputs", ()))
+    """The outputs of a cell, one below the other; the kernel may send one stream in several pieces."""
+    outputs = itertools.groupby(cell.get("outputs", ()), lambda output: output.get("name"))
+    texts = [
+        "".join(_text(output, kind) for output in each) if name else "\n".join(_text(output, kind) for output in each)
+        for name, each in outputs
+    ]
+    return "\n".join(_COLOURS.sub("", text) for text in texts)
 
 
 def _text(output: Any, kind: str) -> str:
