@@ -86,7 +86,7 @@ def test_an_assignment_that_does_not_fit_raises_as_in_python():
         of_a_wrong_shape(jnp.float32(1))
     of_a_value(jnp.float32(1))
     assert a.numpy() == 3
-    with pytest.raises(AttributeError, match="'Array' object has no attribute 'assign'"):
+    with pytest.raises(AttributeError, match="'jax.Array' object has no attribute 'assign'"):
         of_a_value(jnp.float32(-1))
 
 

@@ -147,9 +147,8 @@ class ReferenceChoices(InTrace):
 def assigned(one: Any, new: Callable[[Any], Any]) -> None:
     """Assign to a candidate, which may be a value: that has nothing that is assigned."""
     if not is_variable(one):
-        raise AttributeError(
-            f"{(jax.Array if isinstance(one, jax.Array) else type(one)).__name__!r} object has no attribute 'assign'"
-        )
+        kind = "jax.Array" if isinstance(one, jax.Array) else type(one).__name__
+        raise AttributeError(f"{kind!r} object has no attribute 'assign'")
     one._change(new)
 
 
