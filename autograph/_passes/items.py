@@ -25,6 +25,7 @@ from autograph._passes.nodes import (
     assign,
     constant,
     copied,
+    is_none,
     load,
     placed,
     rewrite_blocks,
@@ -420,16 +421,14 @@ def _returns_nothing(parts: Sequence[gast.AST]) -> bool:
     held = {
         target.id
         for part in parts
-        if isinstance(part, gast.Assign) and not _is_none(part.value)
+        if isinstance(part, gast.Assign) and not is_none(part.value)
         for target in _names_of([each for target in part.targets for each in walk(target)])
     }
     made = {target.id for part in parts if isinstance(part, gast.Assign) for target in _names_of(part.targets)} - held
     returned = [part.value for part in parts if isinstance(part, gast.Return)]
-    return all(_is_none(value) or (isinstance(value, gast.Name) and value.id in made) for value in returned)
-
-
-def _is_none(node: gast.AST | None) -> bool:
-    return node is None or (isinstance(node, gast.Constant) and node.value is None)
+    return all(
+        value is None or is_none(value) or (isinstance(value, gast.Name) and value.id in made) for value in returned
+    )
 
 
 def _exchanged(target: gast.AST, value: gast.AST) -> list[gast.AST] | None:

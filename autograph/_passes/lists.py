@@ -14,7 +14,7 @@ _Binding = tuple[str | None, gast.AST]  # a name, None for what is bound to othe
 _PURE = (*OF_NAMES_AND_CONSTANTS, gast.List, gast.Dict)
 GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
 # Of `heapq` and `bisect`, which write to their first argument.
-GROWING_FUNCTIONS = frozenset(
+_GROWING_FUNCTIONS = frozenset(
     {"heappush", "heappop", "heapify", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right"}
 )
 
@@ -172,7 +172,7 @@ class LowerLists(Rewriter):
 
     def _kept(self, node: gast.AST) -> gast.AST:
         """An item of a list or an argument, which a list of its own may have to be."""
-        return self._new(node) if isinstance(node, gast.Subscript) and isinstance(node.slice, gast.Slice) else node
+        return self._new(node) if _is_slice(node) else node
 
     def _display(self, node: gast.AST) -> gast.AST:
         """A display as it is, with what makes lists in it rewritten."""
@@ -217,8 +217,10 @@ def _has_star(node: gast.AST) -> bool:
 
 def _may_make_list(node: gast.AST) -> bool:
     """Whether this makes a list if its operands are lists."""
-    if isinstance(node, gast.BinOp) and isinstance(node.op, gast.Add | gast.Mult):
-        return True
+    return _is_slice(node) or (isinstance(node, gast.BinOp) and isinstance(node.op, gast.Add | gast.Mult))
+
+
+def _is_slice(node: gast.AST) -> bool:
     return isinstance(node, gast.Subscript) and isinstance(node.slice, gast.Slice)
 
 
@@ -232,7 +234,7 @@ def _changed(node: gast.AST) -> Iterator[gast.AST]:
         if isinstance(node.op, gast.Add):
             yield node.target
     elif kind is gast.Call:
-        if node.args and _name(node.func) in GROWING_FUNCTIONS:
+        if node.args and _name(node.func) in _GROWING_FUNCTIONS:
             yield node.args[0]
     elif kind is gast.Delete:
         yield from (target.value for target in node.targets if isinstance(target, gast.Subscript))
@@ -263,8 +265,7 @@ _UNKNOWN, _OTHER = -1, -2
 def _length(node: gast.AST) -> int:
     """How many items a display has: `_OTHER` for the number in what is made of another list, `_UNKNOWN` for what may be none."""
     is_sum = isinstance(node, gast.BinOp) and isinstance(node.op, gast.Add)
-    is_slice = isinstance(node, gast.Subscript) and isinstance(node.slice, gast.Slice)
-    if is_slice or (is_sum and any(isinstance(side, gast.List) for side in (node.left, node.right))):
+    if _is_slice(node) or (is_sum and any(isinstance(side, gast.List) for side in (node.left, node.right))):
         return _OTHER
     if not isinstance(node, gast.List):
         return _UNKNOWN

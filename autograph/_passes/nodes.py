@@ -218,6 +218,11 @@ def constant(value: Any) -> gast.AST:
     return gast.Constant(value, None)
 
 
+def is_none(node: gast.AST) -> bool:
+    """Whether this is ``None``."""
+    return isinstance(node, gast.Constant) and node.value is None
+
+
 def assign(name: str, value: gast.AST) -> gast.AST:
     return gast.Assign([store(name)], value, None)
 

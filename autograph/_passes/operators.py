@@ -11,7 +11,7 @@ from autograph._analysis.children import walk
 from autograph._analysis.truths import HOLDING
 from autograph._passes.certain import CertainValues
 from autograph._passes.handled import handled_parts
-from autograph._passes.nodes import Context, EvaluatedParts, bindings_of, constant, load, placed, store
+from autograph._passes.nodes import Context, EvaluatedParts, bindings_of, constant, is_none, load, placed, store
 from autograph._passes.stops import RAISING_BUILTINS, may_raise_for_numbers
 
 _BINARY: Mapping[type, tuple[str, str]] = MappingProxyType(
@@ -130,7 +130,7 @@ class LowerOperators(EvaluatedParts):
         }
         self.has_items = any(self._has_display_as_item(part) for part in parts)
         self.items = {target.id for target, value in bindings if isinstance(target, gast.Name) and self._is_item(value)}
-        self.nones = {target.id for target, value in bindings if isinstance(target, gast.Name) and _is_none(value)}
+        self.nones = {target.id for target, value in bindings if isinstance(target, gast.Name) and is_none(value)}
         self.truths = self._bound_to_truths(bindings)
         self.handled = set(filter(may_raise_for_numbers, handled_parts(self.context, parts, _RAISED)))
         self.handled |= set(filter(_reads_attribute, handled_parts(self.context, parts, (AttributeError,))))
@@ -349,10 +349,6 @@ def _is_magnitude(node: gast.AST) -> bool:
         and len(node.args) == 1
         and not node.keywords
     )
-
-
-def _is_none(node: gast.AST) -> bool:
-    return isinstance(node, gast.Constant) and node.value is None
 
 
 def _is_truth_constant(node: gast.AST) -> bool:

@@ -49,8 +49,7 @@ def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return twin(*args, **kwargs)
         except TypeError:  # of a list perhaps, of which NumPy makes an array
-            lists = [value for value in (*args, *kwargs.values()) if isinstance(value, list)]
-            if not lists:
+            if not any(isinstance(value, list) for value in (*args, *kwargs.values())):
                 raise
             named = {name: _of_list(value) for name, value in kwargs.items()}
             return twin(*map(_of_list, args), **named)

@@ -25,7 +25,7 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import Guarded
 from autograph.runtime.effects.traced_texts import TracedText
 from autograph.runtime.errors import StagingError, describe_location
-from autograph.runtime.heap.list_outputs import CountedList, references_in, with_plain_lists
+from autograph.runtime.heap.list_outputs import CountedList, references_of_elements, with_plain_lists
 from autograph.runtime.heap.object_graph import Reached, attributes, is_one_shot, traced_part
 from autograph.runtime.layouts.dict_by_path import DictByPath, dict_by_path, settled, with_dicts_by_path
 from autograph.runtime.layouts.large_ints import fits_integers
@@ -163,7 +163,7 @@ class ReferencesOutput:
 
     @classmethod
     def of(cls, made: TracedList, output: Callable[[Any], Any]) -> ReferencesOutput:
-        objects = {id(each): each for each in references_in(made)}
+        objects = {id(each): each for each in references_of_elements(made)}
         numbers = {key: _Reference(number) for number, key in enumerate(objects)}
         return cls(_with_objects(made, lambda each: numbers.get(id(each), each)), list(map(output, objects.values())))
 
@@ -192,7 +192,7 @@ def _with_objects(made: Any, other: Callable[[Any], Any]) -> Any:
 
 
 def _leads_to_objects(part: Any) -> bool:
-    return isinstance(part, TracedList) and bool(references_in(part))
+    return isinstance(part, TracedList) and bool(references_of_elements(part))
 
 
 @jax.tree_util.register_pytree_node_class

@@ -25,7 +25,7 @@ _TRACED = (TracedList, TracedDeque, TracedTuple, TracedSet, TracedDict)
 _MAY_HOLD_LISTS = frozenset([*_TRACED, list, tuple, dict])
 
 
-def references_in(value: Any) -> list[Any]:
+def references_of_elements(value: Any) -> list[Any]:
     """The objects that the elements of a list lead to by which they are, where that is held in arrays."""
     padded = value.padded if isinstance(value, TracedList) else None
     return [] if padded is None else references_of(padded.kind)
@@ -48,7 +48,7 @@ def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = 
             continue
         if isinstance(leaf, TracedList):
             leaf = (as_array(leaf) if as_array is not None else None) or leaf.resolve()
-            if as_array is None and references_in(leaf):
+            if as_array is None and references_of_elements(leaf):
                 raise StagingError(
                     f"{user_location()}\n  A list of traced length leaves converted code here, and traced conditions choose which objects "
                     "its elements are. JAX has no such values.\n  Call the function through autograph.function, or return a list of the "

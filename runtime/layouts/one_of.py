@@ -477,19 +477,6 @@ def _operation(symbol: str, function: Callable[..., Any], is_reflected: bool = F
     return operate
 
 
-for _name, _symbol in {
-    **{"add": "+", "sub": "-", "mul": "*", "matmul": "@", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"},
-    **{"and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>"},
-}.items():
-    _plain = _name.rstrip("_")
-    setattr(OneOf, f"__{_plain}__", _operation(_symbol, getattr(operator, _name)))
-    setattr(OneOf, f"__r{_plain}__", _operation(_symbol, getattr(operator, _name), is_reflected=True))
-for _name, _symbol in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
-    setattr(OneOf, f"__{_name}__", _operation(_symbol, getattr(operator, _name)))
-for _name, _symbol in {"neg": "-", "pos": "+", "invert": "~", "abs": "abs"}.items():
-    setattr(OneOf, f"__{_name}__", _operation(_symbol, getattr(operator, _name)))
-
-
 def _in_place(function: Callable[..., Any]) -> Any:
     """The method for an operator in place, which assigns to a Variable."""
 
@@ -499,19 +486,15 @@ def _in_place(function: Callable[..., Any]) -> Any:
     return update
 
 
-for _name in (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "and",
-    "or",
-    "xor",
-    "lshift",
-    "rshift",
-):
-    setattr(OneOf, f"__i{_name}__", _in_place(getattr(operator, f"i{_name}")))
+for _name, _symbol in {
+    **{"add": "+", "sub": "-", "mul": "*", "matmul": "@", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"},
+    **{"and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>"},
+}.items():
+    _plain = _name.rstrip("_")
+    setattr(OneOf, f"__{_plain}__", _operation(_symbol, getattr(operator, _name)))
+    setattr(OneOf, f"__r{_plain}__", _operation(_symbol, getattr(operator, _name), is_reflected=True))
+    setattr(OneOf, f"__i{_plain}__", _in_place(getattr(operator, f"i{_plain}")))
+for _name, _symbol in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
+    setattr(OneOf, f"__{_name}__", _operation(_symbol, getattr(operator, _name)))
+for _name, _symbol in {"neg": "-", "pos": "+", "invert": "~", "abs": "abs"}.items():
+    setattr(OneOf, f"__{_name}__", _operation(_symbol, getattr(operator, _name)))

@@ -381,14 +381,6 @@ def tested(value: Any) -> Any:
     return value_of(value) if truth is None else truth()
 
 
-def values_in(value: Any) -> Any:
-    """A pytree with `value_of` each leaf instead of the leaf."""
-    leaves, structure = flatten(value)
-    values = [value_of(leaf) for leaf in leaves]
-    unchanged = all(a is b for a, b in zip(leaves, values, strict=True))
-    return value if unchanged else structure.build(values)
-
-
 def _fills_up(value: Any) -> bool:
     """Whether this is an `autograph.TensorArray`, or a `Total`, which have leaves only once something is in them."""
     return hasattr(type(value), "before_loop")

@@ -90,11 +90,11 @@ class Items(InTrace):
             target[key] = value
             return target
         target, value = used(target), read(value)
-        if type(target) is OneOf and holds_objects(target):
-            each(target, lambda one: self._set_in_place(one, key, value))
-            return target
         if type(target) is OneOf:
-            target[key] = value
+            if holds_objects(target):
+                each(target, lambda one: self._set_in_place(one, key, value))
+            else:
+                target[key] = value
             return target
         key = self.lookups.known_key(target, key)
         if type(key) is OneOf:
@@ -153,9 +153,7 @@ class Items(InTrace):
         if isinstance(target, dict) and is_perhaps(dict.get(target, key)):
             value = self.absences.store(target, key, value)
         if type(key) is slice and type(target) is list and has_contents(value):
-            value = list(
-                value
-            )  # which says why its items are not known, where Python's own error says that it is no iterable
+            value = list(value)  # says why its items are not known, where Python's error says that it is no iterable
         target[key] = value
 
     def _set_in_place(self, target: Any, key: Any, value: Any) -> None:

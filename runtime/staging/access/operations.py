@@ -195,7 +195,7 @@ class Operations(InTrace):
             found = self.call(method)(target, value)
             if found is not NotImplemented:
                 return found
-        elif _of_class(target, f"__i{name}__") is not None:
+        elif getattr(type(target), f"__i{name}__", None) is not None:
             if isinstance(target, MUTABLE_CONTAINERS):
                 if self.journal.is_open:
                     self.journal.touch(ContentsPlace(target))
@@ -457,10 +457,6 @@ class Operations(InTrace):
 
 _ARRAYS = (jax.core.Tracer, jax.Array)  # asking a tracer whether it is a `jax.Array` takes long
 _COMPARING = frozenset(_COMPARISONS[symbol][0] for symbol in _COMPARISONS)
-
-
-def _of_class(value: Any, name: str) -> Any:
-    return getattr(type(value), name, None)
 
 
 def _are_told_apart(value: Any) -> bool:

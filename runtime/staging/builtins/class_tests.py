@@ -219,7 +219,7 @@ def _origins(kinds: Any) -> list[Any]:
 
 def _python_number(value: Any) -> Any:
     """A number of the class that a traced number of Python's has; None for what is none."""
-    if not isinstance(value, jax.core.Tracer) or np.ndim(value) or not jax.typeof(value).weak_type:
+    if not _is_number(value) or not jax.typeof(value).weak_type:
         return None
     return np.zeros((), value.dtype).item()
 
