@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests.agreement import agrees_when_compiled
 
 
 def counted(xs):
@@ -120,3 +121,45 @@ def test_methods_that_other_dicts_do_not_have():
         ag.function(f)(jnp.array(1))
     with pytest.raises(TypeError, match="popitem"):
         ag.function(lambda x: {x: 1}.popitem(last=False))(jnp.array(1))
+
+
+def popped_or_default(x):
+    found = OrderedDict()
+    if x > 2:
+        found[0] = x
+    taken = found.pop(0, 3)
+    found[1] = taken
+    found[0] = x
+    return taken, list(found.items())
+
+
+def removed_or_not(x):
+    found = OrderedDict(a=1, b=2)
+    if x > 2:
+        del found["a"]
+    if "a" in found:
+        del found["a"]
+    found["c"] = x
+    return list(found.items())
+
+
+@pytest.mark.parametrize("program", [popped_or_default, removed_or_not])
+def test_keys_that_a_path_has_set_or_deleted_leave_the_order(program):
+    agrees_when_compiled(program, (1,), (6,))
+
+
+class Recent(OrderedDict):
+    pass
+
+
+def test_a_dict_of_a_class_of_the_users_is_returned_in_its_order():
+    def recent(x):
+        made = Recent()
+        made["b"] = x
+        made["a"] = 2 * x
+        return made
+
+    found = ag.function(recent)(jnp.array(2))
+    assert type(found) is Recent and [(key, int(value)) for key, value in found.items()] == [("b", 2), ("a", 4)]
+    found.move_to_end("b")
+    assert list(found) == ["a", "b"]

@@ -59,3 +59,21 @@ def test_in_a_branch_and_in_an_error(capsys):
     with pytest.raises(ValueError, match=r"too many: \[4\.0\]"):
         compiled(jnp.float32(4.0))
     assert capsys.readouterr().out.splitlines()[0] == "[2.0, [2.0]]"
+
+
+def that_hold_themselves():
+    loop, table = [], {}
+    loop.append(loop)
+    table["t"] = table
+    return f"{loop} {table}", str(loop), ascii(loop), "%s" % (loop,)  # noqa: UP031
+
+
+def of_keys_without_an_order():
+    mixed = {1: 2, "a": 3}
+    return f"{mixed}", "{d[a]}".format(d=mixed), "%(a)s" % mixed  # noqa: UP031, UP032
+
+
+@pytest.mark.parametrize("program", [that_hold_themselves, of_keys_without_an_order])
+def test_containers_that_jax_cannot_flatten(program):
+    assert ag.convert(program)() == ag.function(program)() == program()
+    assert jax.jit(ag.convert(lambda x: x + len(program()[0])))(1) == 1 + len(program()[0])

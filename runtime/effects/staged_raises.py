@@ -44,6 +44,7 @@ from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.large_ints import too_large_for_arrays
 from autograph.runtime.layouts.list_room import OutOfRoom
 from autograph.runtime.layouts.one_of import each_purely, is_one_of
+from autograph.runtime.layouts.pytrees import is_pytree
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.concretization import asks_for_value, is_of_numbers, of_arrays
@@ -167,6 +168,8 @@ class Raising(InTrace):
 
     def text(self, make: Callable[..., str], *values: Any) -> Any:
         """``make(*values)``: a text in an exception or a print; to be made at run time if values are traced."""
+        if not is_pytree(values):
+            return self._known_text(make, values)
         read = _as_read(values)
         if any(map(self.backend.is_traced, jax.tree_util.tree_leaves(read))):
             write_as_shown(make, values, lambda: _as_read(values))
@@ -176,22 +179,29 @@ class Raising(InTrace):
     def text_now(self, make: Callable[..., str], *values: Any) -> Any:
         """``make(*values)``: one of several texts if a value is one of several constants, a `TracedText` of traced values."""
         chosen = next(filter(is_one_of, values), None)
-        if chosen is None:
-            read = values if self.backend.is_eager() else _as_read(values)
-            if any(map(self.backend.is_traced, jax.tree_util.tree_leaves(read))):
-                if self.journal.is_rolling:
-                    raise NotRollable("it makes a text of what may be a Python number")
-                write_as_shown(make, values, lambda: _as_read(values))
-                return TracedText(make, read)
-            text = make(*values)
-            if not self.backend.is_eager() and shows_tracer(text):
-                raise StagingError(
-                    f"{user_location()}\n  A string of traced values is created here by code that is not converted: an object's `__str__`, "
-                    '`__repr__` or `__format__`.\n  Format the values themselves: f"{point.x}".'
-                )
+        if chosen is not None:
+            return each_purely(
+                chosen, lambda one: self.text_now(make, *(one if each is chosen else each for each in values))
+            )
+        if not is_pytree(values):
+            return self._known_text(make, values)
+        read = values if self.backend.is_eager() else _as_read(values)
+        if any(map(self.backend.is_traced, jax.tree_util.tree_leaves(read))):
+            if self.journal.is_rolling:
+                raise NotRollable("it makes a text of what may be a Python number")
+            write_as_shown(make, values, lambda: _as_read(values))
+            return TracedText(make, read)
+        return self._known_text(make, values)
+
+    def _known_text(self, make: Callable[..., str], values: tuple[Any, ...]) -> str:
+        """The text of values of which none is traced, as far as JAX can flatten them."""
+        text = make(*values)
+        if self.backend.is_eager() or not shows_tracer(text):
             return text
-        return each_purely(
-            chosen, lambda one: self.text_now(make, *(one if each is chosen else each for each in values))
+        jax.tree_util.tree_leaves(values)  # JAX says why, where it cannot
+        raise StagingError(
+            f"{user_location()}\n  A string of traced values is created here by code that is not converted: an object's `__str__`, "
+            '`__repr__` or `__format__`.\n  Format the values themselves: f"{point.x}".'
         )
 
     @contextmanager

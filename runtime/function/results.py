@@ -28,6 +28,7 @@ from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.list_outputs import CountedList, references_of_elements, with_plain_lists
 from autograph.runtime.heap.object_graph import Reached, attributes, is_one_shot, traced_part
 from autograph.runtime.layouts.dict_by_path import DictByPath, dict_by_path, settled, with_dicts_by_path
+from autograph.runtime.layouts.dict_kinds import own_class
 from autograph.runtime.layouts.large_ints import fits_integers
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, chooses_values, code_of, holds_objects
@@ -123,7 +124,9 @@ class MadeOutput:
             made = known[self.number] = self.kind.__new__(self.kind)
             items = finished(list(parts[:count]), known)
             if isinstance(made, dict):
-                dict.update(made, {key: item for key, item in zip(keys, items, strict=True) if item is not GONE})
+                own_class(made).update(
+                    made, {key: item for key, item in zip(keys, items, strict=True) if item is not GONE}
+                )
             else:
                 list.extend(made, items)
         _set_attributes(made, zip(names, parts[count:], strict=True), known)

@@ -50,3 +50,8 @@ def is_dict_kind(kind: Any) -> bool:
 def is_sorted_by_jax(value: dict[Any, Any]) -> bool:
     """Whether JAX sorts the keys of a dict of this class, so that nobody sees their order in a result."""
     return type(value) in (dict, defaultdict)
+
+
+def own_class(value: dict[Any, Any]) -> Any:
+    """The class of Python's whose methods write to a dict past those of a class derived from it."""
+    return OrderedDict if isinstance(value, OrderedDict) else dict

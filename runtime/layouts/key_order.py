@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from autograph.runtime.layouts.dict_kinds import is_dict_kind
+from autograph.runtime.layouts.dict_kinds import is_dict_kind, own_class
 from autograph.runtime.layouts.kinds import Layout, Maybe, Tree
 from autograph.runtime.layouts.perhaps import Absence, is_perhaps, perhaps
 from autograph.runtime.layouts.statement_variables import items_of_sequence
@@ -20,9 +20,10 @@ def order_as(value: Any, layout: Layout) -> None:
             return
         if any(is_perhaps(held) and held.absence.is_moved for held in value.values()):
             ordered = {key: _in_place(value[key]) for key in layout.keys}
-            dict.clear(value)
+            own = own_class(value)
+            own.clear(value)
             for key, held in ordered.items():
-                dict.__setitem__(value, key, held)
+                own.__setitem__(value, key, held)
         for key, part in zip(layout.keys, layout.parts, strict=True):
             order_as(value[key], part)
     elif (items := items_of_sequence(value)) is not None and len(items) == len(layout.parts):

@@ -23,6 +23,7 @@ from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, is_one_of
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import perhaps
+from autograph.runtime.layouts.pytrees import is_pytree
 from autograph.runtime.layouts.references import is_reference
 
 
@@ -525,12 +526,9 @@ class Marks:
         """The condition and the reason recorded for ``value``, or None if it is surely bound."""
         if not self._marks:
             return None
-        try:
-            jax.tree_util.tree_leaves(value)  # with `is_leaf`, Python does not recover from a list that holds itself
-            leaves = list(_leaves_in(value))
-        except (TypeError, ValueError, RecursionError, SystemError):
-            return None  # not a pytree (keys without an order, a list that holds itself): no branch joined it
-        for leaf in leaves:
+        if not is_pytree(value):  # no branch joined it
+            return None
+        for leaf in _leaves_in(value):
             entry = self._marks.get(id(leaf))
             if entry is not None and entry[0]() is leaf:
                 return entry[1], entry[2]

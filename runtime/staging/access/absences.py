@@ -16,7 +16,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import ContentsPlace, contents
 from autograph.runtime.layouts.dict_by_path import sorted_as_by_jax
-from autograph.runtime.layouts.dict_kinds import dict_kind
+from autograph.runtime.layouts.dict_kinds import dict_kind, own_class
 from autograph.runtime.layouts.key_order import sort_of_key
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, each
@@ -181,7 +181,7 @@ class Absences(InTrace):
         old = owner[key]
         present = self.presence(old)
         if present is False:
-            dict.__delitem__(owner, key)
+            own_class(owner).__delitem__(owner, key)
             return value
         absence = old.absence
         if present is not True:
@@ -308,7 +308,7 @@ class Absences(InTrace):
         present = self.presence(owner[key])
         if present is False:
             return
-        dict.__delitem__(owner, key)
+        own_class(owner).__delitem__(owner, key)
 
     def setdefault(self, owner: dict[Any, Any], key: Any, default: Any = None) -> Any:
         """``owner.setdefault(key, default)``."""
@@ -359,7 +359,7 @@ class Absences(InTrace):
             raise
         if became:
             self.journal.touch_contents(owner)
-            dict.__setitem__(owner, key, self.store(owner, key, held))
+            own_class(owner).__setitem__(owner, key, self.store(owner, key, held))
 
     def update(self, owner: dict[Any, Any], other: Mapping[Any, Any]) -> None:
         """Set the keys of a dict that may lack some of them."""
