@@ -10,6 +10,7 @@ import builtins
 import contextlib
 import functools
 import gc
+import inspect
 import linecache
 import sys
 import threading
@@ -325,6 +326,7 @@ class Converter:
                 made,
                 stops,
                 *truths,
+                bool(function.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE),
             )
         )
         return to_ast(node), Output(reason, classes.writes_unseen, calls)
@@ -421,6 +423,7 @@ def _rewrite(
     stops: bool,
     truths: Truths,
     gives_truth: Callable[[gast.AST], bool],
+    is_coroutine: bool,
 ) -> tuple[gast.AST, bool]:
     """What the passes make of a function, and whether it has calls or reads that may lead to code of the user's.
 
@@ -436,9 +439,9 @@ def _rewrite(
         is_own_name,
         is_loop_directive,
         is_logging,
-        source.class_name,
         special,
         stops,
+        is_coroutine,
         source.partial_writes,
         source.has_tuple_items,
         truths,

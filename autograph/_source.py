@@ -52,7 +52,10 @@ class _Definition:
 
 
 class _File:
-    """The definitions of one source file by (first line, name), and the code objects they compile to."""
+    """The definitions of one source file by (first line, name), and the code objects they compile to.
+
+    Private attributes (``self.__x``) have the names in the tree that Python mangles them to.
+    """
 
     def __init__(self, filename: str, lines: list[str]) -> None:
         self.lines = lines
@@ -69,8 +72,14 @@ class _File:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
                 key = (_first_line(node), getattr(node, "name", "<lambda>"))
                 self.definitions.setdefault(key, []).append(_Definition(node, class_name, self))
-            inner = node.name if isinstance(node, ast.ClassDef) else class_name
-            pending += [(child, inner) for child in children(node)][::-1]
+            elif isinstance(node, ast.Attribute):
+                node.attr = _mangled(node.attr, class_name)
+            if isinstance(node, ast.ClassDef):
+                outside = [*node.decorator_list, *node.bases, *node.keywords]
+                found = [*((child, class_name) for child in outside), *((child, node.name) for child in node.body)]
+            else:
+                found = [(child, class_name) for child in children(node)]
+            pending += found[::-1]
 
     @functools.cached_property
     def truths(self) -> FileTruths:
@@ -219,6 +228,18 @@ def with_written(
     for each in (made, *nested_codes(made)):
         found = left[each.co_firstlineno, each.co_name]
         yield each, (found.popleft() if len(found) > 1 else found[0] if found else None)
+
+
+def _mangled(attribute: str, class_name: str | None) -> str:
+    """The name that Python compiles an attribute to in the body of this class.
+
+    >>> _mangled("__total", "Box"), _mangled("__init__", "Box"), _mangled("__total", None)
+    ('_Box__total', '__init__', '__total')
+    """
+    if class_name is None or not attribute.startswith("__") or attribute.endswith("__"):
+        return attribute
+    stripped = class_name.lstrip("_")
+    return f"_{stripped}{attribute}" if stripped else attribute
 
 
 def _first_of(statement: ast.stmt) -> int:

@@ -1,5 +1,7 @@
 """Python's builtins on traced values and on iterables that give them, compared with plain Python."""
 
+from collections import OrderedDict
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -62,3 +64,30 @@ def test_enumerate_counts_from_an_integer():
     for start in (1.5, jnp.array(1.5)):
         with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
             ag.function(f)(jnp.arange(3.0), start)
+
+
+def dicts_of_keywords(x):
+    return (
+        dict(self=x, args=2),
+        dict([("a", x)], self=3),
+        dict({"a": 4}, b=x),
+        dict(zip("ab", (x, 2), strict=True), c=3),
+    )
+
+
+def ordered_dicts_of_keywords(x):
+    return OrderedDict(self=x), OrderedDict([("a", x)], self=3)
+
+
+@pytest.mark.parametrize("function", [dicts_of_keywords, ordered_dicts_of_keywords])
+def test_dicts_of_keywords(function):
+    assert ag.convert(function)(1) == function(1)
+    assert ag.function(function)(jnp.array(1)) == function(1)
+
+
+def test_a_class_that_type_makes_is_of_the_module_that_calls_it():
+    def made(x):
+        point = type("Point", (), {"x": x})
+        return point.__module__, point.__qualname__, point.x
+
+    assert ag.convert(made)(1) == ag.function(made)(1) == made(1)

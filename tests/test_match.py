@@ -263,3 +263,87 @@ def test_what_stands_for_a_value_of_python_is_of_its_class():
     compiled = ag.function(classes_of_builtins)
     for n in (0, 1, 3):
         assert compiled(jnp.int32(n)) == classes_of_builtins(n)
+
+
+class Twice:
+    __match_args__ = ("a", "a")
+    a = 1
+
+
+class NoTexts:
+    __match_args__ = (None,)
+
+
+class NoTuple:
+    __match_args__ = ["a"]
+    a = 1
+
+
+def twice_by_position(w):
+    match w:
+        case Twice(y, z):
+            return y + z
+
+
+def twice_by_name(w):
+    match w:
+        case Twice(y, a=z):
+            return y + z
+
+
+def of_no_texts(w):
+    match w:
+        case NoTexts(y):
+            return y
+
+
+def of_no_tuple(w):
+    match w:
+        case NoTuple(y):
+            return y
+
+
+@pytest.mark.parametrize(
+    "program, subject",
+    [(twice_by_position, Twice()), (twice_by_name, Twice()), (of_no_texts, NoTexts()), (of_no_tuple, NoTuple())],
+)
+def test_class_patterns_that_python_refuses(program, subject):
+    with pytest.raises(TypeError) as wanted:
+        program(subject)
+    for convert in (ag.convert, ag.function):
+        with pytest.raises(TypeError) as caught:
+            convert(program)(subject)
+        assert str(caught.value) == str(wanted.value)
+    assert ag.function(program)(1) is program(1) is None
+
+
+class Sealed:
+    def open(self, other):
+        match other:
+            case Sealed(__key=k):  # a name in a pattern is not mangled
+                return k
+        return 0
+
+
+def test_private_names_in_class_patterns():
+    one, other = Sealed(), Sealed()
+    setattr(one, "__key", 7)  # noqa: B010
+    other._Sealed__key = 8
+    for run in (other.open, ag.convert(other.open), ag.function(other.open)):
+        assert (run(one), run(other)) == (7, 0)
+
+
+def test_attributes_in_patterns_that_objects_may_lack():
+    class Keys:
+        first = "a"
+
+    def found(table, x):
+        if x > 100:
+            del Keys.first  # so that each read of such an attribute may fail
+        match table:
+            case {Keys.first: y, "b": z}:
+                return x + y + z
+        return x
+
+    for run in (found, ag.convert(found), ag.function(found)):
+        assert (run({"a": 1, "b": 2}, 3), run({"b": 2}, 3)) == (6, 3)

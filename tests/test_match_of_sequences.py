@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import collections.abc
 
 import jax
 import jax.numpy as jnp
@@ -174,3 +175,30 @@ def test_arrays_are_no_sequences():
 
     np.testing.assert_allclose(ag.function(f)(jnp.arange(2.0)), 10.0)
     np.testing.assert_allclose(ag.function(lambda x: f(x[x > 0]))(jnp.arange(3.0)), 30.0)
+
+
+class Squares(collections.abc.Sequence):
+    def __init__(self, size):
+        self.size = size
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, index):
+        if index >= self.size:
+            raise IndexError(index)
+        return index * index + 1
+
+
+def ends_of_an_object(n):
+    match Squares(n):
+        case [first, *_, before, last]:
+            return first, before, last
+        case [only]:
+            return only, 0, 0
+    return 0, 0, 0
+
+
+def test_items_from_the_end_of_an_object_have_the_indices_that_python_asks_for():
+    assert [ag.convert(ends_of_an_object)(n) for n in (0, 1, 5)] == [ends_of_an_object(n) for n in (0, 1, 5)]
+    agrees_when_compiled(ends_of_an_object, (5,), (0,), (1,), (3,))

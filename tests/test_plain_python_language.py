@@ -1,6 +1,7 @@
 """As `test_plain_python.py`, for the constructs of `tests/corpus/language`."""
 
 import os
+import types
 
 import pytest
 
@@ -159,3 +160,42 @@ def test_match_statement():
         return "none"
 
     same(f, (["go", "left"],), (["go", "up"],), ({"key": 1, "b": 2},), (3,), ("x",))
+
+
+def test_a_parenthesized_annotation_makes_no_local_variable():
+    def f(log, x):
+        (later): int
+        log.append(later)  # noqa: F821
+
+    def g(log, x):
+        (y): int
+        if x > 1:
+            y = 3
+        log.append(y)
+
+    same(f, ([], 1))
+    same(g, ([], 2), ([], 0))
+
+
+def test_generators_that_are_marked_as_coroutines():
+    def f(log, x):
+        @types.coroutine
+        def pause():
+            yield x
+
+        @types.coroutine
+        def result():
+            return (yield from final())
+
+        async def final():
+            await pause()
+            return 2 * x
+
+        running = result()
+        log.append((type(running).__name__, running.send(None)))
+        try:
+            running.send(None)
+        except StopIteration as done:
+            return done.value
+
+    same(f, lambda: ([], 3))

@@ -182,3 +182,14 @@ def test_known_elements_stay_in_pythons_set():
     assert ag.function(program)(jnp.array(0)) == 2000
     assert time.perf_counter() - begun < 10
     assert found == [set]
+
+
+def display_with_stars(n):
+    squares = [k * k for k in range(n)]
+    found = {1, *squares, 100, *range(2)}
+    return len(found), 4 in found, sorted(found)
+
+
+def test_displays_with_lists_of_traced_length():
+    for n in (3, 0, 5):
+        assert plain(compiled(display_with_stars)(jnp.array(n))) == display_with_stars(n)

@@ -93,6 +93,8 @@ def walk_scope(nodes: Iterable[gast.AST]) -> list[gast.AST]:
         kind = node.__class__
         if kind in _SCOPES:
             pending += _evaluated_outside(node)[::-1]
+        elif kind is gast.AnnAssign and not node.simple and node.value is None:  # `(x): int` makes no local variable
+            continue
         elif kind is not gast.Name:  # half of all nodes; only a parameter is annotated
             inner = children(node)
             inner.reverse()

@@ -127,6 +127,8 @@ class LowerCalls(Rewriter):
             if self.is_moved and self.first_parameters and self.first_parameters[-1] is not None:
                 node.args = [placed(load("__class__"), node), placed(load(self.first_parameters[-1]), node)]
             return node
+        if _is_named(node.func, "type") and len(node.args) == 3:  # a class is of the module that `type` is called in
+            return self.generic_visit(node)
         if isinstance(node.func, gast.Name) and node.func.id in ("locals", "vars", "dir") and not node.args:
             made = names_tuple([self.context.operators, *self.context.names.made])
             return placed(self.context.call("without_names", node, made), node)

@@ -146,10 +146,8 @@ class _Rewriter:
         if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
             return [LowerAssignments(self.context)(node)]
         if isinstance(node, gast.ClassDef):
-            outer, self.context.class_name = self.context.class_name, node.name
             for part in definitions_in(node):
                 self.statement(part)
-            self.context.class_name = outer
             return [node]
         if isinstance(node, gast.Assign):
             return self.assignment(node)
@@ -197,7 +195,7 @@ class _Rewriter:
     def _is_plain_base(self, node: gast.AST) -> bool:
         """Whether this is a name, or attributes that are no properties which show how often they are read."""
         while isinstance(node, gast.Attribute):
-            if self.context.mangled(node.attr) in self.context.special_methods:
+            if node.attr in self.context.special_methods:
                 return False
             node = node.value
         return isinstance(node, gast.Name)
@@ -213,7 +211,7 @@ class _Rewriter:
         out: list[gast.AST] = []
         for target in node.targets:
             if isinstance(target, gast.Attribute):
-                name = constant(self.context.mangled(target.attr))
+                name = constant(target.attr)
                 out.append(gast.Expr(self.context.call("del_attr", target.value, name)))
             elif isinstance(target, gast.Subscript):
                 out.append(gast.Expr(self.context.call("del_item", target.value, self._index(target.slice))))
@@ -241,7 +239,7 @@ class _Rewriter:
             new = self.context.call("update_taken", copied(base), copied(part), load(name), symbol, value)
             return self._placed(self._put_back(copied(base), new), node)
         if isinstance(target, gast.Attribute):
-            attribute = constant(self.context.mangled(target.attr))
+            attribute = constant(target.attr)
             update = gast.Expr(self.context.call("update_attr", base, attribute, symbol, node.value))
             return self._placed([update], node)
         new = self.context.call("update_item", base, self._index(target.slice), symbol, node.value)
@@ -273,7 +271,7 @@ class _Rewriter:
             value = load(name)
         base = self._simple(target.value)
         if isinstance(target, gast.Attribute):
-            attribute = constant(self.context.mangled(target.attr))
+            attribute = constant(target.attr)
             return [gast.Expr(self.context.call("set_attr", base, attribute, value))]
         return self._put_back(base, self.context.call("set_item", base, self._index(target.slice), value))
 
@@ -300,7 +298,7 @@ class _Rewriter:
             is_rebound = place.id in self.local_names and place.id not in self.callers
             return [assign(place.id, new)] if is_rebound else [gast.Expr(self._in_place(new, place))]
         if isinstance(place, gast.Attribute):
-            name = constant(self.context.mangled(place.attr))
+            name = constant(place.attr)
             return [gast.Expr(self.context.call("put_back_attr", copied(place.value), name, new))]
         if isinstance(place, gast.Subscript):
             outer = copied(place.value)

@@ -25,7 +25,8 @@ class LowerLists(Rewriter):
         [v, w]                         →   ag__.new_list([v, w])
         [v for v in a for w in v]      →   ag__.new_list([v for v in a for w in v])
         [v, *xs]                       →   ag__.extended([v], xs)
-        {v, w}                         →   ag__.set_of(v, w)
+        {v, w}                         →   ag__.set_of_list((v, w))
+        {v, *xs}                       →   ag__.set_of_list(ag__.extended([v], xs))
         {v: w}                         →   ag__.dict_of((v, w))
         [0] * n                        →   ag__.repeated([0], n)
         x, *rest = xs                  →   x, rest = ag__.unpacked(xs, 1, 0)
@@ -119,7 +120,8 @@ class LowerLists(Rewriter):
 
     def visit_Set(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
-        return placed(self.context.call("set_of", *node.elts), node)
+        items = self._extended(node) if _has_star(node) else gast.Tuple(node.elts, gast.Load())
+        return placed(self.context.call("set_of_list", items), node)
 
     def visit_Dict(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)

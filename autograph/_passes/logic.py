@@ -14,7 +14,7 @@ from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS
 from autograph._passes.declared import Declared
 from autograph._passes.nodes import (
     Context,
-    Rewriter,
+    EvaluatedParts,
     arguments,
     constant,
     function,
@@ -29,7 +29,7 @@ from autograph._passes.static_tests import is_identity_test, is_singleton_test, 
 _SUSPENDS = (gast.Yield, gast.YieldFrom, gast.Await)
 
 
-class LowerLogic(Rewriter):
+class LowerLogic(EvaluatedParts):
     """Rewrites expressions that ask for the truth of a value, keeping Python's order and short circuit.
 
     Where only the truth of an ``and`` or ``or`` is asked for, its operands need not be of one type: ``is_test=True``.

@@ -38,7 +38,9 @@ class LowerMatch(Rewriter):
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.Match})
-    introduces: frozenset[type] = frozenset({gast.If})
+    introduces: frozenset[type] = frozenset(
+        {gast.If, gast.Subscript, gast.Attribute, gast.Compare, gast.BoolOp, gast.IfExp, gast.Call}
+    )
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -168,6 +170,8 @@ class _ValuesTakenOut:
         for name, part in zip(names, [*pattern.patterns, *pattern.kwd_patterns], strict=True):
             if isinstance(name, int):
                 held = self.context.call("positional", copied(item), copied(pattern.cls), constant(name))
+            elif name.startswith("__"):  # which Python does not mangle in a pattern
+                held = self.context.call("get_attr", copied(item), constant(name))
             else:
                 held = gast.Attribute(copied(item), name, gast.Load())
             tests += self._tests_of(part, held)
@@ -186,8 +190,11 @@ class _ValuesTakenOut:
                     taken = self.context.call("unpacked", copied(item), constant(star), constant(after))
                     self.captures.append((part.name, gast.Subscript(taken, constant(star), gast.Load())))
             else:
-                place = k if k < star else k - len(parts)
-                tests += self._tests_of(part, gast.Subscript(copied(item), constant(place), gast.Load()))
+                if k < star:
+                    held = gast.Subscript(copied(item), constant(k), gast.Load())
+                else:
+                    held = self.context.call("from_end", copied(item), constant(len(parts) - k))
+                tests += self._tests_of(part, held)
         return tests
 
     def _tests_of_choice(self, pattern: gast.AST, item: gast.AST) -> list[gast.AST]:

@@ -24,6 +24,7 @@ OF_NAMES_AND_CONSTANTS = (
     gast.operator,
     gast.unaryop,
 )
+_NOT_EVALUATED = frozenset({"annotation", "returns", "pattern"})
 
 
 class Namer:
@@ -55,8 +56,11 @@ class Rewriter:
     """Visits nodes and puts what its methods ``visit_KIND`` return in their places, as `gast.NodeTransformer` does.
 
     Operators, contexts and texts are no nodes here, so there are no methods for them: they are half of all.
+
+    Attributes: fields (for each kind of node the fields that are visited).
     """
 
+    fields = FIELDS
     _visitors: Mapping[type, Callable[[Any, gast.AST], Any]]
 
     def __init_subclass__(cls) -> None:
@@ -76,7 +80,7 @@ class Rewriter:
     def generic_visit(self, node: gast.AST) -> gast.AST:
         """The node itself, in which all is replaced."""
         values, visit = node.__dict__, self.visit
-        for field_name in FIELDS[node.__class__]:
+        for field_name in self.fields[node.__class__]:
             value = values.get(field_name)
             if value.__class__ is list:
                 replaced: list[Any] = []
@@ -93,25 +97,13 @@ class Rewriter:
 
 
 class EvaluatedParts(Rewriter):
-    """Visits what running a function evaluates: all but annotations, which are read by whoever evaluates them."""
+    """Visits what running a function evaluates: all but annotations, which are read by whoever evaluates them, and patterns,
+    in which only constants and attributes may stand.
+    """
 
-    def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
-        node.target = self.visit(node.target)
-        node.value = node.value and self.visit(node.value)
-        return node
-
-    def visit_arguments(self, node: gast.AST) -> gast.AST:
-        node.defaults = [self.visit(default) for default in node.defaults]
-        node.kw_defaults = [default and self.visit(default) for default in node.kw_defaults]
-        return node
-
-    def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
-        node.args = self.visit(node.args)
-        node.body = [self.visit(part) for part in node.body]
-        node.decorator_list = [self.visit(part) for part in node.decorator_list]
-        return node
-
-    visit_AsyncFunctionDef = visit_FunctionDef
+    fields = MappingProxyType(
+        {kind: tuple(name for name in names if name not in _NOT_EVALUATED) for kind, names in FIELDS.items()}
+    )
 
 
 @dataclass
@@ -125,7 +117,6 @@ class Context:
       is_own_name: tells whether a name is a variable of the function or of one inside it.
       is_loop_directive: tells whether a called expression is the directive for a loop's options.
       is_logging: tells whether a called attribute is a function that logs or warns.
-      class_name: the class the function is written in, for private names.
       special_methods: names of operators' methods and properties, of classes around, that Python would run unconverted.
       partial_writes: what some paths of the file's functions may leave unset.
       has_tuple_items: whether the file's functions make tuples that containers hold.
@@ -139,6 +130,7 @@ class Context:
       managed: ``with`` statements that are staged as the ``try`` that each is.
       has_calls: whether operators make calls of it, which may be of the user's functions.
       tests: expressions of which only the truth is asked for.
+      is_coroutine: whether the function is a generator function that `types.coroutine` has marked.
       stops: whether the function is called where a handler may catch what the program raises.
       comprehension_bodies: lambdas made of what a list comprehension collects.
       generated: names of the functions, and of their lists, that passes made, as against those the user wrote.
@@ -150,9 +142,9 @@ class Context:
     is_own_name: Callable[[str], bool]
     is_loop_directive: Callable[[gast.AST], bool] = lambda node: False
     is_logging: Callable[[gast.AST], bool] = lambda node: False
-    class_name: str | None = None
     special_methods: frozenset[str] = frozenset()
     stops: bool = False
+    is_coroutine: bool = False
     partial_writes: PartialWrites = PartialWrites()
     has_tuple_items: bool = False
     truths: Truths = field(default_factory=Truths)
@@ -193,13 +185,6 @@ class Context:
     def is_operator_call(self, node: gast.AST) -> bool:
         """Whether ``node`` is ``ag__.something(...)``."""
         return isinstance(node, gast.Call) and self.is_operator(node.func)
-
-    def mangled(self, attribute: str) -> str:
-        """The attribute name as Python mangles it in the class this function is written in."""
-        if self.class_name is None or not attribute.startswith("__") or attribute.endswith("__"):
-            return attribute
-        stripped = self.class_name.lstrip("_")
-        return f"_{stripped}{attribute}" if stripped else attribute
 
 
 def load(name: str) -> gast.AST:

@@ -67,7 +67,7 @@ _TRUTHS = frozenset(
     ]
 )
 _HELD = frozenset(
-    ["get_item", "get_attr", "list_of", "new_list", "temporary"]
+    ["get_item", "get_attr", "from_end", "list_of", "new_list", "positional", "temporary"]
 )  # returns what its first argument is, or holds
 # Of those that work in place, what lists, deques, sets and dicts have.
 _OF_CONTAINERS = (gast.Add, gast.Mult, gast.BitOr, gast.BitAnd, gast.Sub, gast.BitXor)
@@ -208,9 +208,8 @@ class LowerOperators(EvaluatedParts):
 
     def visit_Attribute(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
-        name = self.context.mangled(node.attr)
         is_computed = (
-            name in self.context.special_methods
+            node.attr in self.context.special_methods
             or self._is_special(node)
             or node.attr in self.context.partial_writes.attributes
         )
@@ -219,8 +218,7 @@ class LowerOperators(EvaluatedParts):
             return node
         if self.context.is_plain_call(node):  # a function of a module's that has the name of a property
             return node
-        name = constant(self.context.mangled(node.attr))
-        return placed(self.context.call("get_attr", node.value, name), node)
+        return placed(self.context.call("get_attr", node.value, constant(node.attr)), node)
 
     def _is_special(self, node: gast.AST) -> bool:
         """Whether this asks a value, which may be one of several, for its class, its name or its documentation."""

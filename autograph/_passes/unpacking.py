@@ -5,7 +5,7 @@ from __future__ import annotations
 import gast
 
 from autograph._analysis.children import walk
-from autograph._passes.nodes import Context, EvaluatedParts, constant, dict_display, placed
+from autograph._passes.nodes import Context, EvaluatedParts, constant, copied, dict_display, placed
 
 _ITERATED = (gast.Name, gast.Attribute, gast.Subscript, gast.Call)
 _WITH_ITEMS = (gast.Starred, gast.comprehension, gast.MatchMapping, gast.Dict)
@@ -97,8 +97,8 @@ class LowerUnpacking(EvaluatedParts):
         if name == "frozenset" and not node.keywords:
             node.args = [self._items(node.args[0])]
         elif name == "dict" and node.keywords:
-            more = gast.Call(node.func, [], node.keywords)
-            return placed(self.context.call("merged", node.args[0], more), node)
+            parts = gast.Call(node.func, node.args, []), gast.Call(copied(node.func), [], node.keywords)
+            return placed(self.context.call("merged", *parts), node)
         return node
 
     def visit_Dict(self, node: gast.AST) -> gast.AST:

@@ -21,9 +21,9 @@ class LowerYields(Rewriter):
     their end. ``each_until`` is for those that may be left, which it asks after each ``yield``, and returns. The function
     as it was written, inside of itself, is what runs in all other places.
 
-    Left alone are functions with several ``yield`` statements, all outside of branches and loops, and those that Python alone can
-    run: they use what ``send`` sends. Those that would see an exception of the loop's body have the forms for
-    `contextlib.contextmanager`.
+    Left alone are functions with several ``yield`` statements, all outside of branches and loops, and those that Python alone
+    can run: they use what ``send`` sends, or `types.coroutine` marks them. Those that would see an exception of the loop's
+    body have the forms for `contextlib.contextmanager`.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerYields, '''
@@ -60,7 +60,9 @@ class LowerYields(Rewriter):
         self.context = context
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        return self.generic_visit(node) if isinstance(node, gast.Lambda) else self.visit(node)
+        return (
+            self.generic_visit(node) if isinstance(node, gast.Lambda) or self.context.is_coroutine else self.visit(node)
+        )
 
     def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
@@ -78,6 +80,8 @@ def can_call_back(node: gast.AST) -> bool:
     scope = scope_of(node)
     placed_well = {id(part) for each in walk_scope(node.body) if (part := _yield_of(each)) is not None}
     if any(id(part) not in placed_well for part in yields) or scope.dynamic:
+        return False
+    if any(getattr(each, "attr", getattr(each, "id", None)) == "coroutine" for each in node.decorator_list):
         return False
     augmented = (part.target for part in walk_scope(node.body) if isinstance(part, gast.AugAssign) and _yield_of(part))
     if any(target.id not in scope.bound or target.id in scope.captured for target in augmented):

@@ -407,7 +407,6 @@ class Operators(InTrace):
         return Keys(self.backend, self.trace, self)
 
     new_set = _operator(keys, Keys.new_set)
-    set_of = _operator(keys, Keys.set_of)
     set_of_list = _operator(keys, Keys.set_of_list)
     dict_of = _operator(keys, Keys.dict_of)
     dict_of_list = _operator(keys, Keys.dict_of_list)
@@ -446,6 +445,7 @@ class Operators(InTrace):
     matches_class = _operator(class_tests, ClassTests.matches_class)
     matches_sequence = _operator(class_tests, ClassTests.matches_sequence)
     positional = _operator(class_tests, ClassTests.positional)
+    from_end = _operator(class_tests, ClassTests.from_end)
     known_class = _operator(class_tests, ClassTests.known_class)
 
     @lazy

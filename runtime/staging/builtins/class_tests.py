@@ -24,7 +24,7 @@ from autograph.runtime.heap.unknown import check_known
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, code_of, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in
-from autograph.runtime.layouts.statement_variables import stands_for_text
+from autograph.runtime.layouts.statement_variables import has_contents, items_of_sequence, stands_for_text
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
@@ -32,6 +32,7 @@ from autograph.runtime.tracing.recording import LOCAL
 # What arrays have, and a number, an array without dimensions, has not.
 _OF_CONTAINERS = frozenset(getattr(collections.abc, name) for name in ("Collection", "Container", "Iterable", "Sized"))
 _METHODS_OF_CONTAINERS = frozenset(["__contains__", "__getitem__", "__iter__", "__len__"])
+_MISSING: Any = object()
 _SELF_MATCHING = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
 
@@ -144,6 +145,12 @@ class ClassTests(InTrace):
         (name,) = _attributes(kind, [number])
         return value if name is None else LANGUAGE.operators.get_attr(value, name)
 
+    def from_end(self, value: Any, count: int) -> Any:
+        """The item that a sequence pattern takes from the end, the ``count``-th: by its index, for sequences of the user's."""
+        if items_of_sequence(value) is not None or has_contents(value):
+            return LANGUAGE.operators.get_item(value, -count)
+        return LANGUAGE.operators.get_item(value, LANGUAGE.operators.call(len)(value) - count)
+
     def _asked(self, value: Any, ask: Callable[[Any], Any]) -> Any:
         """What ``ask`` says of a value, a traced bool where only run time knows what that is."""
         if type(value) is OneOf:
@@ -235,13 +242,21 @@ def _as_python_has(value: Any) -> Any:
 
 def _attributes(kind: type, names: Sequence[int | str]) -> list[str | None]:
     """The attributes that a class pattern asks for; None for the value itself, as with ``int(x)``."""
-    count = sum(isinstance(name, int) for name in names)
-    known = getattr(kind, "__match_args__", None)
-    if known is None and issubclass(kind, _SELF_MATCHING):
-        found: Sequence[str | None] = (None,)
-    else:
-        found = known or ()
-    if count and max(name for name in names if isinstance(name, int)) >= len(found):
-        plural = "" if len(found) == 1 else "s"
-        raise TypeError(f"{kind.__name__}() accepts {len(found)} positional sub-pattern{plural} ({count} given)")
-    return [found[name] if isinstance(name, int) else name for name in names]
+    positions = [name for name in names if isinstance(name, int)]
+    known = getattr(kind, "__match_args__", _MISSING) if positions else ()
+    if known is _MISSING:
+        known = (None,) if issubclass(kind, _SELF_MATCHING) else ()
+    elif type(known) is not tuple:
+        raise TypeError(f"{kind.__name__}.__match_args__ must be a tuple (got {type(known).__name__})")
+    elif (other := next((name for name in known if not isinstance(name, str)), _MISSING)) is not _MISSING:
+        raise TypeError(f"__match_args__ elements must be strings (got {type(other).__name__})")
+    if positions and positions[-1] >= len(known):
+        plural = "" if len(known) == 1 else "s"
+        raise TypeError(
+            f"{kind.__name__}() accepts {len(known)} positional sub-pattern{plural} ({len(positions)} given)"
+        )
+    found = [known[name] if isinstance(name, int) else name for name in names]
+    twice = next((name for k, name in enumerate(found) if name in found[:k]), None)
+    if twice is not None:
+        raise TypeError(f"{kind.__name__}() got multiple sub-patterns for attribute {twice!r}")
+    return found

@@ -68,12 +68,8 @@ class Keys(InTrace):
             values = self.checks.overloads[builtins.list](values)
         return self.set_of_list(values)
 
-    def set_of(self, *values: Any) -> Any:
-        """``{a, b}``."""
-        return self.set_of_list(values)
-
     def set_of_list(self, values: Any) -> Any:
-        """The set of the elements of a list or tuple: of those of ``{v for …}``, say."""
+        """The set of the elements of a list or tuple: of those of ``{v, w}``, of what ``{v for …}`` goes through."""
         self._check_objects(values)
         return self._traced_set(values) if _is_of_traced(values) else self._made_set(set(values))
 
@@ -112,19 +108,19 @@ class Keys(InTrace):
 
     # Dicts.
 
-    def new_dict(self, *args: Any, **named: Any) -> Any:
+    def new_dict(self, /, *args: Any, **named: Any) -> Any:
         """``dict(values)``."""
         if len(args) != 1 or self._is_plain():
             return self.made_dict(dict(*args, **named))
         return self._dict_from(args[0], named, dict, None)
 
-    def new_ordered_dict(self, *args: Any, **named: Any) -> Any:
+    def new_ordered_dict(self, /, *args: Any, **named: Any) -> Any:
         """``collections.OrderedDict(values)``."""
         if len(args) != 1 or self._is_plain():
             return self.made_dict(collections.OrderedDict(*args, **named))
         return self._dict_from(args[0], named, collections.OrderedDict, None)
 
-    def new_defaultdict(self, *args: Any, **named: Any) -> Any:
+    def new_defaultdict(self, /, *args: Any, **named: Any) -> Any:
         """``collections.defaultdict(factory, values)``."""
         if len(args) != 2 or self._is_plain():
             return self.made_dict(collections.defaultdict(*args, **named))
