@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from autograph._analysis.children import children
-from autograph._first_lines import with_blocks_beginning_at
+from autograph._block_code import with_blocks_as_users
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -46,7 +46,7 @@ def compile_function(
     for _ in range(2 if class_name is None else 3):
         code = next(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
     code = code.replace(co_flags=code.co_flags | original.co_flags & inspect.CO_ITERABLE_COROUTINE)
-    code = with_blocks_beginning_at(code, original)
+    code = with_blocks_as_users(code, original)
     if code.co_qualname == original.co_qualname:
         return code
     return _requalified(code, code.co_qualname, original.co_qualname)

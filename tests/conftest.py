@@ -106,7 +106,7 @@ _OF_CONVERTED_CODE = frozenset(
         "test_walrus",
         "test_handlers",
     ]
-    + ["test_context_managers", "test_passes", "test_first_lines", "test_language_table", "test_special_methods"]
+    + ["test_context_managers", "test_passes", "test_block_code", "test_language_table", "test_special_methods"]
 )
 
 

@@ -18,7 +18,7 @@ TESTS = Path(__file__).parent
 # About syntax and what it is compiled to, frames, tracebacks, sources of functions, threads, pickles and annotations.
 OF_EACH_PYTHON = frozenset(
     [
-        *["test_comprehensions", "test_context_managers", "test_corpus", "test_evaluation_order", "test_first_lines"],
+        *["test_comprehensions", "test_context_managers", "test_corpus", "test_evaluation_order", "test_block_code"],
         *["test_generators", "test_handlers", "test_iterators", "test_itertools", "test_match", "test_passes"],
         *["test_plain_exceptions", "test_plain_python", "test_plain_python_frames", "test_plain_python_language"],
         *["test_plain_python_objects", "test_plain_python_unconverted", "test_python_backend", "test_python_tests"],

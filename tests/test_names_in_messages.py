@@ -91,4 +91,4 @@ def test_jax_names_the_users_branch():
 
     with pytest.raises(ag.StagingError, match="unconverted was not converted") as caught:
         f(jnp.float32(1.0))
-    assert f"if_body at {__file__}" in str(caught.value.__cause__)
+    assert f"the function f at {__file__}" in str(caught.value.__cause__)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import collections
 import dis
 import os
-import re
 import sys
 import types
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import jax
 
@@ -118,12 +116,6 @@ def user_position_now() -> tuple[str, int, str]:
     return ("<unknown>", 1, "<unknown>") if frame is None else _position(frame.f_code, frame.f_lineno)
 
 
-def user_globals() -> dict[str, Any]:
-    """The globals of the innermost code of the user's that is running."""
-    frame = _user_frame()
-    return {} if frame is None else frame.f_globals
-
-
 def position_of(code: types.CodeType) -> tuple[str, int, str]:
     """File, first line and name of a function."""
     return _position(code, code.co_firstlineno)
@@ -170,9 +162,6 @@ def raised_in(traceback: types.TracebackType | None) -> str:
     return "" if traceback is None else traceback.tb_frame.f_code.co_filename
 
 
-_BLOCK = re.compile(r"(if|else|loop)_(body|test)(_\d+)?")  # what conversion calls the blocks of statements
-
-
 def most_called() -> str | None:
     """The name of the user's function that is under way more than ten times, if one is."""
     counts: collections.Counter[types.CodeType] = collections.Counter()
@@ -181,21 +170,32 @@ def most_called() -> str | None:
         if not is_internal(frame.f_code.co_filename) and not is_of_library(frame.f_code.co_filename):
             counts[frame.f_code] += 1
         frame = frame.f_back
-    named = (code.co_name for code, count in counts.most_common() if count > 10 and not _BLOCK.fullmatch(code.co_name))
-    return next(named, None)
+    return next((code.co_name for code, count in counts.most_common() if count > 10), None)
 
 
 def level_from_here(level: int) -> int:
     """The ``stacklevel`` for whoever calls this that is this one of the user's, who does not see what lies between their frames."""
-    frame: types.FrameType | None = sys._getframe(1)
+    return _frame_at(level, sys._getframe(1))[1]
+
+
+def frame_at(level: int) -> types.FrameType | None:
+    """The frame that is at this ``stacklevel`` for the user; None if there are not so many."""
+    return _frame_at(level, sys._getframe(1))[0]
+
+
+def _frame_at(level: int, frame: types.FrameType | None) -> tuple[types.FrameType | None, int]:
+    inner: types.CodeType | None = None
     found = 1
     while frame is not None:
-        if not is_internal(frame.f_code.co_filename):
-            level -= 1
+        code = frame.f_code
+        if not is_internal(code.co_filename) and not code.co_filename.startswith(_JAX):
+            if inner is None or not _is_block_of(code, inner):
+                level -= 1
             if level < 1:
                 break
+            inner = code
         frame, found = frame.f_back, found + 1
-    return found
+    return frame, found
 
 
 def record_remark(text: str) -> None:
@@ -225,7 +225,8 @@ def _user_frame() -> types.FrameType | None:
 
 
 def clean_traceback(error: BaseException) -> None:
-    """Drop our own frames, and JAX's, from the traceback of an error that passes through.
+    """Drop our own frames, and JAX's, from the traceback of an error that passes through; of a function and its blocks, which are
+    functions to Python, the innermost stays.
 
     The caller catches the error and re-raises it with a bare ``raise``, which adds no frame of its own.
     ``jax_traceback_filtering="off"`` keeps all.
@@ -237,9 +238,21 @@ def clean_traceback(error: BaseException) -> None:
     while entry is not None:
         filename = entry.tb_frame.f_code.co_filename
         if not is_internal(filename) and not filename.startswith(_JAX):
+            if kept and _is_block_of(kept[-1].tb_frame.f_code, entry.tb_frame.f_code):
+                kept.pop()
             kept.append(entry)
         entry = entry.tb_next
     following: types.TracebackType | None = None
     for part in reversed(kept):
         following = types.TracebackType(following, part.tb_frame, part.tb_lasti, part.tb_lineno)
     error.__traceback__ = following
+
+
+def is_block(code: types.CodeType) -> bool:
+    """Whether a conversion has made this code of a block of the function whose name it has."""
+    return code.co_qualname.rpartition(".")[2] != code.co_name
+
+
+def _is_block_of(function: types.CodeType, code: types.CodeType) -> bool:
+    is_named_so = code.co_name == function.co_name and code.co_qualname.startswith(f"{function.co_qualname}.<locals>.")
+    return is_named_so and is_block(code)

@@ -14,7 +14,7 @@ import jax
 
 from autograph.runtime.effects.callbacks import do_at_run_time
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.tracing.locations import level_from_here, user_globals, user_position_now
+from autograph.runtime.tracing.locations import frame_at, level_from_here, user_position_now
 
 _LEVELS = types.MappingProxyType(
     {
@@ -55,7 +55,7 @@ class Logs(InTrace):
 
         def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **options: Any) -> None:
             if self._happens_later(message):
-                _warn(message, category, source)
+                _warn(message, category, source, stacklevel)
             else:
                 warnings.warn(message, category, level_from_here(stacklevel), source, **options)
 
@@ -112,11 +112,12 @@ def _exception(given: Any) -> Any:
     return given if isinstance(given, tuple) else sys.exc_info() if given else None
 
 
-def _warn(message: Any, category: Any, source: Any) -> None:
+def _warn(message: Any, category: Any, source: Any, level: int) -> None:
     if isinstance(message, Warning):
         category = type(message)
-    filename, line, _ = user_position_now()
-    namespace = user_globals()
+    frame = frame_at(level)
+    filename, line = ("<sys>", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    namespace: dict[str, Any] = {} if frame is None else frame.f_globals
     registry = namespace.setdefault("__warningregistry__", {})
 
     def emit(text: Any) -> None:

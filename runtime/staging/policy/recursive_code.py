@@ -14,7 +14,7 @@ from typing import Any
 from autograph.runtime.code.code_names import OPERATORS, codes_in
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.layouts.optional import possible_values
-from autograph.runtime.tracing.locations import is_internal
+from autograph.runtime.tracing.locations import is_block, is_internal
 
 Place = tuple[types.CodeType, int, str]
 Written = Callable[[types.CodeType], types.CodeType]
@@ -97,7 +97,9 @@ def _defines(function: types.FunctionType, name: str) -> bool:
     """Whether a function of this name is defined in a function, and no argument of it has the name."""
     code = function.__code__
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return name not in arguments and any(inner.co_name == name for inner in codes_in(code) if inner is not code)
+    return name not in arguments and any(
+        inner.co_name == name for inner in codes_in(code) if inner is not code and not is_block(inner)
+    )
 
 
 def _without_cycle(edges: Mapping[Place, set[Place]]) -> set[Place]:

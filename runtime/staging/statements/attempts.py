@@ -35,8 +35,9 @@ from autograph.runtime.heap.reach import same
 from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, Variable, find_variables
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.conditionals import Conditionals
-from autograph.runtime.staging.statements.managers import ContextManagers, ManagerMethods
+from autograph.runtime.staging.statements.managers import ContextManagers, ManagerMethods, run_within
 from autograph.runtime.tracing.concretization import asks_for_value
+from autograph.runtime.tracing.locations import clean_traceback
 from autograph.runtime.tracing.recording import LOCAL
 
 Thunk = Callable[[], Any]
@@ -48,13 +49,13 @@ class Handler:
 
     Attributes:
       kinds: the expression for what it catches, None for all.
-      run: its block, of the exception.
+      block: what it runs, of the exception.
       asks: whether the block may ask for the exception.
       ends: what may end here: nothing does where the exception goes on after the block in any case, as after a ``finally``.
     """
 
     kinds: Thunk | None
-    run: Callable[[BaseException], Any]
+    block: Callable[[BaseException], Any]
     asks: bool
     ends: tuple[type[BaseException], ...] = (BaseException,)
     _found: list[Any] = field(default_factory=list)
@@ -66,6 +67,11 @@ class Handler:
         if not self._found:
             self._found.append(_checked(self.kinds()))
         return issubclass(kind, self._found[0])
+
+    def run(self, error: BaseException) -> Any:
+        """Run its block, which may ask for the traceback, of an exception that has been raised."""
+        clean_traceback(error)
+        return self.block(error)
 
 
 def _checked(kinds: Any) -> Any:
@@ -204,7 +210,7 @@ class Attempts(InTrace):
         clauses = [Handler(*each) for each in handlers]
         functions: list[Any] = [
             body,
-            *(each.run for each in clauses),
+            *(each.block for each in clauses),
             *(each for each in (orelse, final) if each is not None),
         ]
         if STAGING.is_plain(STAGING.place()):
@@ -231,16 +237,14 @@ class Attempts(InTrace):
           names, found, result: see `try_stmt`.
         """
         if STAGING.is_plain(STAGING.place()):
-            with self._managers.manager(manager) as entered:
-                body(entered)
+            run_within(self._managers.manager(manager), body)
             return
         variables = find_variables(names, [body])
         if self._managers.run(manager, body, _marked(variables, result)):
             return
         methods = self._managers.methods(manager)
         if methods is None:
-            with self._managers.manager(manager) as entered:
-                body(entered)
+            run_within(self._managers.manager(manager), body)
             return
         leave_manager = methods.leave
 
@@ -422,7 +426,7 @@ class _Statement:
         try:
             raise error
         except BaseException:
-            return self._block(handler.run, error)
+            return self._block(handler.block, error)
 
     def _restore(self, thrown: Thrown, payload: Sequence[Any], unwritten: Sequence[tuple[Any, Any]]) -> None:
         journal = self.operators.journal

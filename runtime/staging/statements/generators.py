@@ -98,7 +98,7 @@ class Generators(InTrace):
         sees_exceptions: bool = False,
     ) -> Any:
         """The generator that a call of a generator function returns; ``name``, if it is not to have the function's."""
-        qualname = generator.__qualname__.removesuffix(f".<locals>.{generator.__name__}")
+        qualname = generator.__qualname__.rpartition(".<locals>.")[0]
         if name is not None:
             qualname = ".".join([*qualname.split(".")[:-1], name])
         made: Any = generator(*arguments)

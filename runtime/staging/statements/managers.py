@@ -15,7 +15,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.loop_bodies import LoopBody
 from autograph.runtime.layouts.statement_variables import CellVariable
 from autograph.runtime.staging.statements.generators import Generators
-from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.locations import clean_traceback, user_location
 
 _CALLING = (contextlib.closing, contextlib.ExitStack)  # which call the user's code when they are left
 _OF_GENERATOR: Any = type(contextlib.contextmanager(lambda: iter(()))())
@@ -107,6 +107,24 @@ class ContextManagers:
         enter, leave = self.call(kind.__enter__), self.call(kind.__exit__)
         suppresses = (BaseException,) if _may_swallow(kind) else ()
         return ManagerMethods(functools.partial(enter, manager), functools.partial(leave, manager), suppresses)
+
+
+def run_within(manager: Any, body: Callable[[Any], None]) -> None:
+    """``with manager as entered: body(entered)``, whose ``__exit__`` is given the traceback of the user's functions."""
+    kind = type(manager)
+    if not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
+        with manager:  # Python says what it lacks
+            return
+    leave = kind.__exit__
+    entered = kind.__enter__(manager)
+    try:
+        body(entered)
+    except BaseException as error:
+        clean_traceback(error)
+        if not leave(manager, type(error), error, error.__traceback__):
+            raise
+    else:
+        leave(manager, None, None, None)
 
 
 def _swallows(manager: Any) -> bool:

@@ -1,8 +1,9 @@
-"""Set the first line of each generated block function to that of the user's function, for tracebacks and profilers.
+"""Give the code of each generated block function the name and the first line of the user's function around it, for tracebacks
+and profilers.
 
 A body is a function of its own, whose code says that it begins at the statement. What shows source asks `inspect` for
 the definition that begins there, and there is none: IPython's tracebacks then point at other lines. No instruction
-changes its place.
+changes its place, and the qualified name stays, by which a block is told from a function of the user's.
 """
 
 from __future__ import annotations
@@ -17,26 +18,27 @@ _SHORT, _ONE_LINE, _NO_COLUMNS, _LONG, _NONE = range(10), range(10, 13), 13, 14,
 _IS_ENTRY, _MORE, _SIX_BITS = 0x80, 0x40, 0x3F
 
 
-def with_blocks_beginning_at(code: types.CodeType, original: types.CodeType) -> types.CodeType:
-    """``code``, in which all that the user did not write begins at the first line of the user's function around it.
+def with_blocks_as_users(code: types.CodeType, original: types.CodeType) -> types.CodeType:
+    """``code``, in which all that the user did not write has the name and the first line of the user's function around it.
 
     >>> original = compile("def f(x):\\n  if x:\\n    return g(x)", "", "exec").co_consts[0]
     >>> made = compile("def f(x):\\n  def body():\\n    return g(x)", "", "exec").co_consts[0]
-    >>> body = next(each for each in with_blocks_beginning_at(made, original).co_consts if hasattr(each, "co_code"))
-    >>> body.co_firstlineno, max(line or 0 for _, _, line in body.co_lines())
-    (1, 3)
+    >>> body = next(each for each in with_blocks_as_users(made, original).co_consts if hasattr(each, "co_code"))
+    >>> body.co_name, body.co_qualname, body.co_firstlineno, max(line or 0 for _, _, line in body.co_lines())
+    ('f', 'f.<locals>.body', 1, 3)
     """
     written = {(each.co_firstlineno, each.co_name) for each in (original, *nested_codes(original))}
-    return _moved(code, written, code.co_firstlineno)
+    return _moved(code, written, code.co_firstlineno, code.co_name)
 
 
-def _moved(code: types.CodeType, written: set[tuple[int, str]], first: int) -> types.CodeType:
+def _moved(code: types.CodeType, written: set[tuple[int, str]], first: int, name: str) -> types.CodeType:
     constants = []
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            is_users = (constant.co_firstlineno, constant.co_name) in written
-            begin = constant.co_firstlineno if is_users else first
-            constant = _beginning_at(begin, _moved(constant, written, begin))
+            if (constant.co_firstlineno, constant.co_name) in written:
+                constant = _moved(constant, written, constant.co_firstlineno, constant.co_name)
+            else:
+                constant = _beginning_at(first, _moved(constant, written, first, name)).replace(co_name=name)
         constants.append(constant)
     return code.replace(co_consts=tuple(constants))
 

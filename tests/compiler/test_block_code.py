@@ -1,4 +1,4 @@
-"""Code of statements' bodies begins where the user's function does, and every instruction keeps its place."""
+"""Code of statements' bodies has the name and the first line of the user's function, and every instruction keeps its place."""
 
 import ast
 import inspect
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograph._first_lines import _beginning_at, with_blocks_beginning_at
+from autograph._block_code import _beginning_at, with_blocks_as_users
 
 
 def every_code(code):
@@ -35,7 +35,7 @@ def made(source):
     return compile(textwrap.dedent(source), "made", "exec").co_consts[0]
 
 
-def test_functions_of_the_user_and_what_is_in_them_begin_where_they_are_written():
+def test_what_is_in_functions_of_the_user_has_their_names_and_begins_where_they_are_written():
     original = made("""\
         def f(x):
             if x:
@@ -54,8 +54,15 @@ def test_functions_of_the_user_and_what_is_in_them_begin_where_they_are_written(
                     return y
             return g
         """)
-    found = {code.co_name: code.co_firstlineno for code in every_code(with_blocks_beginning_at(converted, original))}
-    assert found == {"f": 1, "if_body": 1, "g": 3, "loop_body": 3, "<lambda>": 5}
+    codes = every_code(with_blocks_as_users(converted, original))
+    found = {code.co_qualname.rpartition(".")[2]: (code.co_name, code.co_firstlineno) for code in codes}
+    assert found == {
+        "f": ("f", 1),
+        "if_body": ("f", 1),
+        "g": ("g", 3),
+        "loop_body": ("g", 3),
+        "<lambda>": ("<lambda>", 5),
+    }
 
 
 def test_inspect_finds_the_function_around_a_block(user_folder):
