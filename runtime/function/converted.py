@@ -18,7 +18,10 @@ from autograph.runtime.function.plain_calls import PlainCalls
 from autograph.runtime.heap.journal import Watch
 from autograph.runtime.heap.leaked_tracers import refuse_leaks, refuse_writes, take_back_leaks
 from autograph.runtime.heap.list_outputs import leave_plain_lists
+from autograph.runtime.heap.places import owner_of
+from autograph.runtime.signatures.given_lists import GivenLists
 from autograph.runtime.staging.operators import Operators
+from autograph.runtime.tracing.births import TraceAgain
 from autograph.runtime.tracing.concretization import (
     method_that_takes_out,
     name_arrays,
@@ -28,7 +31,7 @@ from autograph.runtime.tracing.concretization import (
     refuse_write_of_flax,
 )
 from autograph.runtime.tracing.locations import clean_traceback
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import LOCAL, effects_once, repeated
 
 
 def boundary(
@@ -147,8 +150,21 @@ def _transformed(
     made: Operators, converted: types.FunctionType, f: types.FunctionType, lasts: bool, args: Any, kwargs: Any
 ) -> Any:
     """Run the function in a trace of JAX's, in which nothing traced may be left where the function finds it again."""
-    result = _run(made, converted, args, kwargs, lambda watch: refuse_writes(watch, f, is_of_trace=not lasts))
-    return with_constants_numbered(result)
+
+    def run() -> Any:
+        given = GivenLists()  # of each trace that is made: one that is given up may have written to them
+
+        def check(watch: Watch) -> None:
+            given.put_back()
+            refuse_writes(watch, f, is_of_trace=not lasts)
+
+        try:
+            return _run(made, converted, given.of(args), given.of(kwargs), check)
+        finally:
+            given.put_lists_back()
+
+    effects = effects_once()
+    return with_constants_numbered(repeated(run, lambda: effects == effects_once()))
 
 
 def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any) -> Any:
@@ -175,10 +191,14 @@ def _run(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any,
     with made.journal.watching() as watch:
         try:
             result = in_scope(lambda: _recursive(made, converted)(*args, **kwargs), made.raising, converted)
+        except TraceAgain:
+            watch.roll_back()
+            raise
         except BaseException:
             take_back_leaks(watch)
             raise
         check(watch)
         if not is_part and (entries := watch.entries()):
-            leave_plain_lists(place for place, _, _ in entries)
+            own = () if LOCAL.frame is None else LOCAL.frame.arguments
+            leave_plain_lists(place for place, _, _ in entries if id(owner_of(place)) not in own)
     return result

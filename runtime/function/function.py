@@ -36,8 +36,10 @@ from autograph.runtime.function.pickling import Made, reduced_method
 from autograph.runtime.function.program import FirstCall, Program
 from autograph.runtime.function.reads import Reads
 from autograph.runtime.function.results import Changed, Outputs, changed_outputs, first_line
+from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes
+from autograph.runtime.signatures.given_lists import GivenLists
 from autograph.runtime.signatures.input_signature import InputSignature, is_signature_of_one
 from autograph.runtime.signatures.inputs import keys_of, spec_of, type_of
 from autograph.runtime.signatures.placement import constrained, placed, spread_shardings
@@ -501,6 +503,10 @@ class Function(Made, Generic[P, R], Forwarding):
         def trace(*args: Any, **kwargs: Any) -> Any:
             given = args if instance is None else args[1:]
             values = arguments.canonical(given, kwargs)
+            if not all(map(is_leaf, values)):
+                values = tuple(map(GivenLists().of, values))
+                spelled, kwargs = arguments.spell(values)
+                args = spelled if instance is None else (args[0], *spelled)
             leaves = jax.tree_util.tree_leaves(as_tree(values))
             parts = None if all(map(is_leaf, values)) else ArgumentParts(values)
             if parts is not None:
@@ -524,6 +530,7 @@ class Function(Made, Generic[P, R], Forwarding):
                         names = arguments.names(len(values))
                         changes = parts.changed(names, name, first_line(converted), LOCAL.frame.lines)
                     if parts is None or changes is None:
+                        result = result if is_leaf(result) else with_plain_lists(result, CountedList.of)
                         entry.traced(result)
                         if shardings is not None:
                             result = constrained(result, shardings)

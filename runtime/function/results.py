@@ -260,7 +260,7 @@ class Changed:
 def _overwrite(target: Any, names: Sequence[Any], held: Sequence[Any]) -> None:
     """Let a list, dict, set or dataclass hold this and nothing else."""
     if isinstance(target, list):
-        target[:] = held
+        target[:] = held[0] if names else held
     elif isinstance(target, set):
         (elements,) = held
         target.clear()
@@ -318,9 +318,11 @@ class Outputs:
     def _content(self, part: Any) -> Any:
         if id(part) in self._moved:
             return GivenOutput(self._moved[id(part)])
+        if id(part) in self._given:
+            return self._part(part)
         if isinstance(part, TracedList):
             return self._made_anew(part, ..., [self._part(part)])
-        if type(part) not in (list, dict) or id(part) in self._given:
+        if type(part) not in (list, dict):
             return self._part(part)
         if self._is_outside(part):
             return StaticOutput(_Object(part))

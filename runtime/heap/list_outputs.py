@@ -121,12 +121,12 @@ def leave_plain_lists(places: Iterable[Place]) -> None:
     made: dict[int, tuple[Any, Any]] = {}
     for place in places:
         held = place.owner if isinstance(place, ContentsPlace) else place.get()
-        left = _with_own_lists(held, made)
+        left = with_own_lists(held, made)
         if left is not held and not isinstance(place, ContentsPlace):
             place.set(left)
 
 
-def _with_own_lists(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
+def with_own_lists(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
     """A value in which a Python list is in the place of each list of the trace, one for each.
 
     ``made``: by identity, what has been seen, with what is in their place.
@@ -135,7 +135,7 @@ def _with_own_lists(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
     if kind not in (TracedList, list, dict, tuple, collections.deque):
         return value
     if kind is tuple:
-        items = tuple(_with_own_lists(part, made) for part in value)
+        items = tuple(with_own_lists(part, made) for part in value)
         return value if all(map(operator.is_, items, value)) else items
     if id(value) in made:
         return made[id(value)][1]
@@ -145,10 +145,10 @@ def _with_own_lists(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
     left: Any = [] if kind is TracedList else value
     made[id(value)] = value, left
     if kind is TracedList:
-        left.extend(_with_own_lists(part, made) for part in contents)
+        left.extend(with_own_lists(part, made) for part in contents)
         return left
     for key, part in list(value.items() if kind is dict else enumerate(value)):
-        own = _with_own_lists(part, made)
+        own = with_own_lists(part, made)
         if own is not part:
             left[key] = own
     return left

@@ -16,7 +16,7 @@ import jax
 
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_dicts import TracedDict
-from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.containers.traced_lists import TracedList, is_array_list
 from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.object_graph import Reached
@@ -32,12 +32,15 @@ _OF_A_TRACE = (TracedList, TracedDeque, TracedDict, TracedSet)
 """What converted code makes. A call that changes one is a part of its caller's trace."""
 
 
-def _steps_into(value: Any) -> list[tuple[Any, Any]]:
-    """What a list, tuple, dict or dataclass among the arguments holds, each with the step that leads to it."""
+def steps_into(value: Any) -> list[tuple[Any, Any]]:
+    """What a list, one of the trace say, a tuple, dict or dataclass among the arguments holds, each with the step that leads to it."""
     if is_record(value):
         return [(jax.tree_util.GetAttrKey(f.name), getattr(value, f.name)) for f in dataclasses.fields(value)]
     if type(value) in _WRITTEN and isinstance(value, dict):
         return [(jax.tree_util.DictKey(key), part) for key, part in dict.items(value)]
+    if type(value) is TracedList:
+        held = value.contents()
+        return [(jax.tree_util.SequenceKey(k), part) for k, part in enumerate(held)] if type(held) is tuple else []
     if type(value) is list or isinstance(value, tuple):
         return [(jax.tree_util.SequenceKey(k), part) for k, part in enumerate(value)]
     return []
@@ -45,12 +48,12 @@ def _steps_into(value: Any) -> list[tuple[Any, Any]]:
 
 def _held_by(value: Any) -> list[tuple[Any, Any]]:
     """What is compared to know whether a call has changed this: the elements of a set, which have no steps, without order."""
-    return [(frozenset(value), None)] if type(value) is set else _steps_into(value)
+    return [(frozenset(value), None)] if type(value) is set else steps_into(value)
 
 
 def is_written_in_place(value: Any) -> bool:
     """Whether what a call leaves in this container can be written into the caller's."""
-    return type(value) in _WRITTEN or is_record(value)
+    return type(value) in _WRITTEN or type(value) is TracedList or is_record(value)
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class ArgumentParts:
 
     def _take(self, path: Path, value: Any) -> None:
         self.values[path] = value
-        parts = _steps_into(value)
+        parts = steps_into(value)
         if parts or is_written_in_place(value):
             self._held[path] = _held_by(value)
         elif not isinstance(value, jax.Array) and not is_node(value) and not jax.tree_util.all_leaves([value]):
@@ -124,6 +127,9 @@ class ArgumentParts:
             if not is_written_in_place(value) and type(value) not in _OF_A_TRACE:
                 raise refusal
             found[path] = label
+        for path in list(found):
+            if type(self.values[path]) is TracedList and is_array_list(self.values[path]):
+                found |= {each: _label(names, each) for each in self._containers_within(path)}
         return None if refusal is None else Changes(found, str(refusal))
 
     def _is_changed(self, path: Path) -> bool:
@@ -135,9 +141,15 @@ class ArgumentParts:
         if path not in self._held:
             return False
         before, after = self._held[path], _held_by(value)
+        if type(value) is TracedList and is_array_list(value):  # as no list that is given is
+            return True
         return len(before) != len(after) or any(
             a != b or x is not y for (a, x), (b, y) in zip(before, after, strict=True)
         )
+
+    def _containers_within(self, path: Path) -> list[Path]:
+        every = (each for paths in self.containers.values() for each in paths)
+        return [each for each in every if each[: len(path)] == path and each != path]
 
     def places(self) -> dict[int, Path]:
         """The lists, dicts, sets and dataclasses by identity, each with the first of its paths."""
@@ -148,20 +160,43 @@ class ArgumentParts:
         return {id(value): path for path, value in self.values.items() if isinstance(value, jax.core.Tracer)}
 
     def contents(self, changes: Changes) -> list[tuple[Path, type, tuple[Any, ...], list[Any]]]:
-        """What is changed: the path of each container, its class, and the names and values of what it holds now, of a set that
-        as one value."""
-        found = []
+        """What is changed: the path of each container, its class, and the names and values of what it holds now. Of a set that is
+        one value, and of a list in arrays, whose name is `...`."""
+        found: list[tuple[Path, type, tuple[Any, ...], list[Any]]] = []
         for path in changes.labels:
-            value = self.values[path]
+            value = self._now(path)
+            if type(value) is TracedList:
+                held = value.contents()
+                if type(held) is tuple:
+                    found.append((path, list, (), list(held)))
+                elif self._is_in_place(path, value):
+                    found.append((path, list, (), [part for _, part in self._held[path]]))
+                else:
+                    found.append((path, list, (...,), [value.holding(held)]))
+                continue
             if type(value) in _OF_A_TRACE:
                 continue
             if type(value) in (list, set):
                 found.append((path, type(value), (), list(value) if type(value) is list else [set(value)]))
                 continue
-            parts = _steps_into(value)
+            parts = steps_into(value)
             names = tuple(step.key if isinstance(value, dict) else step.name for step, _ in parts)
             found.append((path, type(value), names, [part for _, part in parts]))
         return found
+
+    def _now(self, path: Path) -> Any:
+        """What holds now what the container at a path does: an element of the list that it is in, if that is in arrays."""
+        outer = self._now(path[:-1]) if len(path) > 1 else None
+        if type(outer) is TracedList and self._is_in_place(path[:-1], outer):
+            return outer.contents().element(path[-1].idx)
+        return self.values[path]
+
+    def _is_in_place(self, path: Path, value: TracedList) -> bool:
+        """Whether a list is in arrays, and its elements are still the containers that it was given, where they were."""
+        held, before = value.contents(), [part for _, part in self._held[path]]
+        if type(held) is tuple or not held.kind.is_watched or not all(map(is_written_in_place, before)):
+            return False
+        return isinstance(held.length, int) and held.length == len(before) and not value.moves
 
     def refuse_shared(
         self, name: str, arguments: Arguments, changes: Changes, outside: Callable[[], Iterable[tuple[str, Any]]]

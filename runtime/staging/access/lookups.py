@@ -60,6 +60,7 @@ from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.staging.access.slices import Slices, Span, has_span
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import LOCAL
 from autograph.runtime.tracing.recording import births
 
 _NUMBERS = (bool, int, float)
@@ -276,6 +277,8 @@ class Lookups(InTrace):
         known = births()
         if known is None or not known.holds_tables or not is_table(items, least):
             return False
+        if least and LOCAL.frame is not None and id(target) in LOCAL.frame.arguments:
+            return False  # a read is to leave what is given as it is
         known.holds_one = True
         for loop in self.journal.loops:
             loop.begin_with_table(target)
