@@ -650,7 +650,15 @@ def arguments():
             xs.append(x)
         return xs
 
-    refused(growing, [X], X, words="append to a copy")
+    assert len(ag.function(growing)([X], X)) == 2
+    refused_by_jit(growing, [X], X)
+
+    def exchanged(rows, k):
+        rows[0], rows[k] = rows[k], rows[0]
+
+    first, second = [X], [X + 1]
+    ag.function(exchanged)(given := [first, second], jnp.array(1))
+    assert given == [[X + 1], [X]] and given[1] is not first
 
 
 class Log:

@@ -155,7 +155,7 @@ def _transformed(
         given = GivenLists()  # of each trace that is made: one that is given up may have written to them
 
         def check(watch: Watch) -> None:
-            given.put_back()
+            given.put_back(watch)
             refuse_writes(watch, f, is_of_trace=not lasts)
 
         try:

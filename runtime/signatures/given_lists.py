@@ -9,13 +9,14 @@ import jax
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.journal import Watch
 from autograph.runtime.heap.list_outputs import with_own_lists
-from autograph.runtime.heap.places import ContentsPlace
+from autograph.runtime.heap.places import ContentsPlace, owner_of
 from autograph.runtime.heap.reach import same
-from autograph.runtime.heap.unknown import Unknown
 from autograph.runtime.signatures.changed_arguments import steps_into
 from autograph.runtime.state.linked_state import is_nnx_object
 from autograph.runtime.tracing.language import LANGUAGE
+from autograph.runtime.tracing.locations import user_location
 
 
 class GivenLists:
@@ -53,14 +54,21 @@ class GivenLists:
                 _store(value, step, new)
         return value
 
-    def put_back(self) -> None:
-        """Let the caller's lists hold what those in their places do, and be where they were. The writes are reported."""
+    def put_back(self, watch: Watch) -> None:
+        """Let the caller's lists hold what those in their places do, and be where they were. The writes are reported to the journal.
+
+        Args:
+          watch: of the writes of the trace.
+
+        Raises:
+          StagingError: the length of one is traced.
+        """
         known = {id(new): (new, given) for given, new in self.made.values()}
         for given, new in self.made.values():
             if type(new) is TracedList:
                 place, contents = ContentsPlace(given), new.resolve()
                 if type(contents) is not list:
-                    contents = [Unknown(_unknown_length)]
+                    raise _refused_length(new, watch)
                 left = tuple(with_own_lists(part, known) for part in contents)
                 if not same(place.get(), left):
                     LANGUAGE.operators.journal.touch(place)
@@ -83,8 +91,10 @@ def _store(owner: Any, step: Any, part: Any) -> None:
         object.__setattr__(owner, step.name, part)
 
 
-def _unknown_length(where: str) -> StagingError:
+def _refused_length(owner: TracedList, watch: Watch) -> StagingError:
+    lines = [where for place, _, where in watch.entries() if owner_of(place) is owner]
     return StagingError(
-        f"{where}\n  The length of a list argument depends on a traced value here, and code that is not converted has no such "
-        "lists.\n  Return the list, or convert the function that makes it."
+        f"{lines[0] if lines else user_location()}\n  The length of a list argument depends on a traced value here, and the function runs "
+        "under a transform such as jax.jit: its caller has no list of traced length to be changed.\n  Append to a copy, and return it: "
+        "items = list(items). Or call the function through autograph.function."
     )

@@ -60,8 +60,7 @@ from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.staging.access.slices import Slices, Span, has_span
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import LOCAL
-from autograph.runtime.tracing.recording import births
+from autograph.runtime.tracing.recording import LOCAL, births
 
 _NUMBERS = (bool, int, float)
 _CHOSEN_AT_MOST = 64  # numbers in the items of a list, each chosen by itself

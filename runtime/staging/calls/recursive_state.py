@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
+import jax
 import jax.numpy as jnp
 
 from autograph.backends.base import MISSING, Backend, LeafType
@@ -198,11 +199,12 @@ class CarriedState:
         return room
 
     def _like(self, layout: Layout) -> Any:
-        """A value of a layout, of no matter which numbers."""
-        leaves = [
-            self._backend.zeros(leaf.type) if isinstance(leaf, Array) else leaf.value  # type: ignore[attr-defined]
-            for leaf in leaves_of(layout)
-        ]
+        """A value of a layout, of no matter which numbers: constants, as an operation may follow a call in tail position."""
+        with jax.ensure_compile_time_eval():
+            leaves = [
+                self._backend.zeros(leaf.type) if isinstance(leaf, Array) else leaf.value  # type: ignore[attr-defined]
+                for leaf in leaves_of(layout)
+            ]
         return unflatten(layout, leaves)
 
     def refuse_arguments(self, copied: Mapping[int, Any]) -> None:
