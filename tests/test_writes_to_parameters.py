@@ -84,3 +84,94 @@ def test_what_does_not_lose_the_write_runs():
         return held[0]
 
     assert ag.function(kept)(jnp.array(VALUES))[0] == 9.0
+
+
+def added(a, c):
+    if c > 0:
+        a += c
+
+
+def centred(a, c):
+    mean = a.mean()
+    a -= mean
+    for _ in range(3):
+        a /= 2 + c * a.std()
+
+
+@pytest.mark.parametrize("write", [added, centred])
+def test_an_operation_in_place_that_only_the_caller_would_see_is_refused(write):
+    def of_an_array(x, c):
+        made = x * 2
+        write(made, c)
+        return made
+
+    for function in (of_an_array, write):
+        for run in (ag.function, lambda g: jax.jit(ag.convert(g))):
+            with pytest.raises(
+                ag.StagingError, match="'a' is an array that this function is given, and the function ret"
+            ):
+                run(function)(jnp.array(VALUES), jnp.array(3))
+    given = VALUES.copy()
+    ag.convert(write)(given, 2.0)
+    assert not np.array_equal(given, VALUES)
+
+
+def test_operations_in_place_whose_result_is_of_use_run():
+    total, kept = ag.Variable(jnp.zeros(6)), []
+
+    class Box:
+        pass
+
+    def assigned(x):
+        x += 3
+        total.assign(x)
+
+    def assigned_before(x):
+        for _ in range(3):
+            total.assign(x)
+            x += 1
+
+    def in_an_attribute(x, box):
+        x *= 2
+        box.value = x
+
+    def in_a_closure(x):
+        x -= 1
+
+        def show():
+            ag.print(x[0])
+
+        show()
+
+    def of_a_number(n):
+        n -= 1
+
+    def of_a_list(items):
+        items += [4]
+
+    def of_a_variable(v):
+        v += 1
+
+    def program(x):
+        box, items = Box(), [x[0]]
+        in_an_attribute(x, box)
+        of_a_number(x[0])
+        of_a_list(items)
+        kept.append(1)
+        in_a_closure(x)
+        of_a_variable(total)
+        table = np.zeros(3)
+        of_constants(table)
+        return box.value, items, table
+
+    def of_constants(table):
+        table += 2
+
+    ag.function(assigned)(VALUES)
+    np.testing.assert_array_equal(total.numpy(), VALUES + 3)
+    ag.function(assigned_before)(VALUES)
+    np.testing.assert_array_equal(total.numpy(), VALUES + 2)
+    doubled, items, table = ag.function(program)(VALUES)
+    np.testing.assert_array_equal(doubled, VALUES * 2)
+    assert [int(each) for each in (*items, *table)] == [3, 4, 2, 2, 2]
+    np.testing.assert_array_equal(total.numpy(), VALUES + 3)

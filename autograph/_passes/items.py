@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 import gast
@@ -82,7 +82,7 @@ class LowerAssignments:
     """
 
     applies_to: frozenset[type] | None = frozenset(
-        {gast.Attribute, gast.Subscript, gast.Global, gast.Nonlocal, gast.AnnAssign}
+        {gast.Attribute, gast.Subscript, gast.Global, gast.Nonlocal, gast.AnnAssign, gast.AugAssign}
     )
     introduces: frozenset[type] = frozenset()
 
@@ -96,7 +96,12 @@ class LowerAssignments:
             outer = scope.nonlocal_names | scope.global_names
             steady = scope.bound - shared
             rewriter = _Rewriter(
-                self.context, scope.bound | outer, _bound_with_values(node), steady, only_written(node)
+                self.context,
+                scope.bound | outer,
+                _bound_with_values(node),
+                steady,
+                only_written(node),
+                only_augmented(node),
             )
             node.body = rewriter.block(node.body) or [placed(gast.Pass(), node)]
             reports = [
@@ -109,8 +114,9 @@ class LowerAssignments:
 
 class _Rewriter:
     """Attributes: local_names (variables that may be rebound here), bound_else (those bound by more than a bare
-    annotation), steady_names (those that no call can rebind), callers (parameters of which only the caller sees what is written),
-    prelude (statements to run before the present one)."""
+    annotation), steady_names (those that no call can rebind), callers (parameters of which only the caller sees what is written
+    to items), augmented_names (those of which only the caller sees what ``x += 1`` writes), prelude (statements to run before the
+    present one)."""
 
     def __init__(
         self,
@@ -119,8 +125,10 @@ class _Rewriter:
         bound_else: frozenset[str],
         steady_names: frozenset[str],
         callers: frozenset[str],
+        augmented_names: frozenset[str],
     ) -> None:
         self.callers = callers
+        self.augmented_names = augmented_names
         self.bound_else = bound_else
         self.steady_names = steady_names
         self.context = context
@@ -151,8 +159,8 @@ class _Rewriter:
             return [node]
         if isinstance(node, gast.Assign):
             return self.assignment(node)
-        if isinstance(node, gast.AugAssign) and not isinstance(node.target, gast.Name):
-            return self.augmented(node)
+        if isinstance(node, gast.AugAssign):
+            return self.augmented_name(node) if isinstance(node.target, gast.Name) else self.augmented(node)
         if isinstance(node, gast.AnnAssign) and node.value is not None:
             if isinstance(node.target, gast.Name):  # a block cannot annotate a variable that it shares
                 return self._placed([assign(node.target.id, node.value)], node)
@@ -218,6 +226,14 @@ class _Rewriter:
             else:
                 out.append(gast.Delete([target]))
         return self._placed(out, node)
+
+    def augmented_name(self, node: gast.AST) -> list[gast.AST]:
+        name = node.target.id
+        if name not in self.augmented_names:
+            return [node]
+        before = self.context.names.new("before")
+        check = gast.Expr(self.context.call("augmented_in_place", load(name), load(before), constant(name)))
+        return [*self._placed([assign(before, load(name))], node), node, *self._placed([check], node)]
 
     def augmented(self, node: gast.AST) -> list[gast.AST]:
         target, symbol = node.target, constant(_OPERATORS[type(node.op)])
@@ -391,6 +407,52 @@ def only_written(function: gast.AST) -> frozenset[str]:
             read.pop(id(name), None)
     others = {*read.values(), *(name for part in inner for name in free_names(part))}
     return frozenset(written - others)
+
+
+def only_augmented(function: gast.AST) -> frozenset[str]:
+    """The parameters with an ``x += v`` after which nothing reads them, so that it is of use to the caller only.
+
+    The function returns nothing, and no other statement binds the parameter.
+    """
+    parts = walk_scope(function.body)
+    targets = [part.target for part in parts if isinstance(part, gast.AugAssign) and isinstance(part.target, gast.Name)]
+    written = {target.id for target in targets} & set(parameter_names(function.args))
+    if not written or isinstance(function, gast.AsyncFunctionDef) or suspends_in(parts) or not _returns_nothing(parts):
+        return frozenset()
+    known = set(map(id, targets))
+    bound = {
+        name.id
+        for name in _names_of(parts)
+        if not isinstance(name.ctx, gast.Load | gast.Param) and id(name) not in known
+    }
+    inner = [part for part in parts if isinstance(part, (*FUNCTIONS, gast.ClassDef))]
+    bound |= {name for part in inner for name in free_names(part)}
+    return frozenset(name for name in written - bound if not _is_read_after(function.body, name))
+
+
+def _is_read_after(body: Sequence[gast.AST], name: str) -> bool:
+    """Whether something reads a variable after an ``x += v`` of it, in the order of the text and, in a loop, in the next iteration."""
+    is_written = False
+    for is_write in _uses(body, name):
+        if is_written and not is_write:
+            return True
+        is_written |= is_write
+    return False
+
+
+def _uses(node: gast.AST | Sequence[gast.AST], name: str) -> Iterator[bool]:
+    """The places that use a variable, in order: True for an ``x += v``, which may read it, and False for any other."""
+    if isinstance(node, Sequence):
+        for part in node:
+            yield from _uses(part, name)
+    elif isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name) and node.target.id == name:
+        yield True
+    elif isinstance(node, gast.Name):
+        yield from [False] * (node.id == name)
+    else:
+        for _ in range(2 if isinstance(node, gast.For | gast.While) else 1):
+            for part in gast.iter_child_nodes(node):
+                yield from _uses(part, name)
 
 
 def _names_of(parts: Sequence[gast.AST]) -> list[gast.AST]:

@@ -373,6 +373,12 @@ class Items(InTrace):
             )
         self._refuse_write_in_place(new, target, said)
 
+    def augmented_in_place(self, new: Any, target: Any, parameter: str) -> None:
+        """Refuse ``x += v`` of an array of which nothing but the caller of the function, which has no result, could see it."""
+        is_traced = isinstance(new, PaddedArray) or self.backend.is_traced(new)
+        if is_traced and self._is_array(target) and np.ndim(target):
+            self.written_in_place(new, target, parameter)
+
     def _refuse_write_in_place(self, new: Any, target: Any, said: str) -> None:
         if new is not target:
             raise StagingError(f"{user_location()}\n  {said}")
