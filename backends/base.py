@@ -474,6 +474,12 @@ class Staging(Protocol):
     def weak(self, value: Any) -> Any:
         """The same array, of weak type."""
 
+    def number(self, value: Any, kind: type) -> Any:
+        """A scalar as a number of Python's of this class: of weak type, and of the dtype that such numbers have."""
+
+    def retyped(self, value: Any, type: LeafType) -> Any:
+        """The array with the dtype of a type, weak where that is weak."""
+
     def accept(self, kind: type, read: Callable[[Any], Any], type_of: Callable[[Any], LeafType]) -> None:
         """Let JAX's functions take objects of this class for the arrays that ``read`` returns."""
 

@@ -121,6 +121,13 @@ def cast(value: Any, type: LeafType) -> Any:
     return jax_compat.varying_along(laid(array, type.sharding), type.varying)
 
 
+def retyped(array: Any, dtype: Any, is_weak: bool) -> Any:
+    """The array with this dtype and weakness."""
+    if array.dtype != dtype or (not is_weak and jax.typeof(array).weak_type and array.dtype != np.bool_):
+        array = jax.lax.convert_element_type(array, dtype)
+    return jax_compat.weak(array) if is_weak and not jax.typeof(array).weak_type else array
+
+
 def varying_as(values: Sequence[Any], types: Sequence[LeafType], tested: frozenset[Any]) -> list[Any]:
     """The results of a statement, of which it is known along which axes they vary: by their types, and with what was ``tested``."""
     if not jax_compat.checks_varying():
@@ -156,9 +163,10 @@ def zeros(type: LeafType) -> Any:
     """A value of ``type`` that stands where no value is defined."""
     if jnp.issubdtype(type.dtype, jax.dtypes.prng_key):
         return jnp.broadcast_to(jax.random.key(0), type.shape)
-    if type.weak_type and type.shape == ():
-        return cast({"b": False, "f": 0.0, "c": 0j}.get(jnp.dtype(type.dtype).kind, 0), type)
-    return jnp.zeros(type.shape, type.dtype, out_sharding=type.sharding)
+    if type.weak_type and type.sharding is None:
+        zero = {"b": False, "f": 0.0, "c": 0j}.get(jnp.dtype(type.dtype).kind, 0)
+        return retyped(jnp.full(type.shape, zero), type.dtype, True)
+    return retyped(jnp.zeros(type.shape, type.dtype, out_sharding=type.sharding), type.dtype, type.weak_type)
 
 
 def strengthened(traced: Traced, operands: Sequence[int]) -> Traced | None:

@@ -25,7 +25,7 @@ from autograph.backends.xla.dataflow import nodes_of
 from autograph.backends.xla.discharge import Cell, evaluate
 from autograph.backends.xla.errors import Errors
 from autograph.backends.xla.export import SavedProgram, exported
-from autograph.backends.xla.leaf_types import as_struct, in_room, type_of
+from autograph.backends.xla.leaf_types import as_struct, in_room, retyped, type_of, type_of_aval, zeros
 from autograph.backends.xla.modular_powers import power_modulo
 from autograph.backends.xla.parts import needed_for
 from autograph.backends.xla.raising import may_raise, raise_if, sites_in
@@ -100,11 +100,10 @@ class XlaStaging:
         return power_modulo(base, exp, mod)
 
     def no_rows(self, type: LeafType) -> Any:
-        return _room(0, type.shape, type.dtype, type.sharding)
+        return _room(0, type)
 
     def more_room(self, count: Any, buffer: Any) -> Any:
-        lies = explicit_sharding(jax.typeof(buffer))
-        return _room(count, buffer.shape[1:], buffer.dtype, lies and _of_one_row(lies))
+        return _room(count, self.row_type(type_of_aval(jax.typeof(buffer))))
 
     def in_room(self, values: Any, capacity: int) -> Any:
         return in_room(values, capacity)
@@ -248,6 +247,16 @@ class XlaStaging:
     def weak(self, value: Any) -> Any:
         return jax_compat.weak(value)
 
+    def number(self, value: Any, kind: type) -> Any:
+        if not jax_compat.is_tracer(value) or value.ndim:
+            return value
+        dtype = jnp.result_type(kind)
+        is_larger = value.dtype.kind == "u" and value.dtype.itemsize >= dtype.itemsize
+        return retyped(value, value.dtype if is_larger and kind is int else dtype, True)
+
+    def retyped(self, value: Any, type: LeafType) -> Any:
+        return retyped(value, type.dtype, type.weak_type)
+
     def accept(self, kind: type, read: Callable[[Any], Any], type_of: Callable[[Any], LeafType]) -> None:
         jax_compat.accept(kind, read, lambda value: as_struct(type_of(value)))
 
@@ -273,8 +282,10 @@ class XlaStaging:
         unless_thrown(call)
 
 
-def _room(count: Any, shape: Sequence[Any], dtype: Any, sharding: Any) -> Any:
-    return jnp.zeros((count, *shape), dtype, out_sharding=sharding and _of_rows(sharding))
+def _room(count: Any, row: LeafType) -> Any:
+    """Zeros for so many rows of this type."""
+    lies = row.sharding and _of_rows(row.sharding)
+    return zeros(dataclasses.replace(row, shape=(count, *row.shape), sharding=lies))
 
 
 def _of_rows(sharding: NamedSharding) -> NamedSharding:

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
 from autograph.runtime.layouts.statement_variables import items_of_sequence, value_of
 from autograph.runtime.tracing.language import LANGUAGE
@@ -104,12 +105,27 @@ def _polyfit(x: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _rounded(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda x: function(x).astype(int)
+    return lambda x: STAGING.number(function(x).astype(int), int)
 
 
 def _floating(function: Callable[..., Any]) -> Callable[..., Any]:
     """`math`'s functions take real numbers, and return floats."""
-    return lambda *args: function(*(jnp.asarray(arg) * 1.0 for arg in args))
+
+    def call(*args: Any) -> Any:
+        found = function(*(jnp.asarray(arg) * 1.0 for arg in args))
+        return tuple(map(_as_number, found)) if isinstance(found, tuple) else _as_number(found)
+
+    return call
+
+
+def _as_number(value: Any) -> Any:
+    kind = float if jnp.issubdtype(value.dtype, jnp.floating) else int
+    return value if value.dtype == bool else STAGING.number(value, kind)
+
+
+def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`math`'s functions of integers return integers."""
+    return lambda *args: STAGING.number(function(*args), int)
 
 
 def _log(x: Any, base: Any = None) -> Any:
@@ -132,7 +148,6 @@ def _isqrt(n: Any) -> Any:
 
 
 def _dist(p: Any, q: Any) -> Any:
-    p, q = jnp.asarray(p) * 1.0, jnp.asarray(q) * 1.0
     if p.ndim != 1 or p.shape != q.shape:
         raise ValueError("both points must have the same number of dimensions")
     return jnp.linalg.norm(p - q)
@@ -154,16 +169,25 @@ def _math_twins() -> dict[Any, Callable[..., Any]]:
         getattr(math, name): _floating(getattr(jnp, twin)) for name, twin in names.items() if hasattr(math, name)
     }
     twins |= {math.floor: _rounded(jnp.floor), math.ceil: _rounded(jnp.ceil), math.trunc: _rounded(jnp.trunc)}
-    twins |= {math.fsum: lambda values: jnp.sum(jnp.asarray(values) * 1.0)}
-    twins |= {math.log: _floating(_log), math.isclose: _isclose, math.dist: _dist, math.hypot: _floating(_hypot)}
-    twins |= {math.gcd: jnp.gcd, math.lcm: jnp.lcm, math.isqrt: _isqrt}
-    twins |= {math.modf: _floating(jnp.modf), math.frexp: _floating(jnp.frexp), math.ldexp: jnp.ldexp}
+    twins |= {math.fsum: _floating(jnp.sum)}
+    twins |= {
+        math.log: _floating(_log),
+        math.isclose: _isclose,
+        math.dist: _floating(_dist),
+        math.hypot: _floating(_hypot),
+    }
+    twins |= {math.gcd: _whole(jnp.gcd), math.lcm: _whole(jnp.lcm), math.isqrt: _whole(_isqrt)}
+    twins |= {
+        math.modf: _floating(jnp.modf),
+        math.frexp: _floating(jnp.frexp),
+        math.ldexp: lambda x, i: _as_number(jnp.ldexp(x, i)),
+    }
     special = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln", "gamma": "gamma"}
     return twins | {getattr(math, name): _special(twin) for name, twin in special.items()}
 
 
 def _special(name: str) -> Callable[..., Any]:
-    return lambda x: getattr(jax.scipy.special, name)(jnp.asarray(x) * 1.0)  # importing it takes a while
+    return _floating(lambda x: getattr(jax.scipy.special, name)(x))  # importing it takes a while
 
 
 _TWINS: Mapping[Any, Callable[..., Any]] = types.MappingProxyType(_numpy_twins() | _math_twins())

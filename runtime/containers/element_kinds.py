@@ -445,7 +445,7 @@ class JoinedKinds:
         for source, type, rooms in zip(sources, self.types, self.kind.depths(), strict=True):
             shape = type.shape[len(rooms) :]
             made = _evaluated(source, leaves, lead, rooms, shape, type.dtype)
-            found.append(made if made.dtype == type.dtype else made.astype(type.dtype))
+            found.append(STAGING.retyped(made, type))
         return found
 
 
@@ -509,9 +509,7 @@ def join_kinds(
         raise different_structure(one, other)
     kind = Kind(with_leaves(joined.layout, iter([LEAF] * len(leaves))), statics)
     found = [leaf.type for leaf in leaves if isinstance(leaf, Array)]
-    whole = [
-        replace(t, shape=(*rooms, *t.shape), weak_type=False) for t, rooms in zip(found, kind.depths(), strict=True)
-    ]
+    whole = [replace(t, shape=(*rooms, *t.shape)) for t, rooms in zip(found, kind.depths(), strict=True)]
     return JoinedKinds(kind, tuple(whole), (one, other), (joined.left, joined.right))
 
 

@@ -226,7 +226,7 @@ def make_range(*arguments: Any) -> StagedRange:
             operators.raise_unless(step != 0, _no_step(), is_check=True)
     elif step.__index__() == 0:
         raise _no_step()
-    return StagedRange(start, stop, step, limit)
+    return StagedRange(*(STAGING.number(bound, int) for bound in (start, stop, step)), limit)
 
 
 def _no_step() -> ValueError:

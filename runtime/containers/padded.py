@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -234,9 +235,7 @@ class Padded:
         kind, leaves = flatten_element(element, is_array_leaf)
         whole = self.joined(kind, types_of(leaves))
         for buffer, leaf in zip(whole.buffers, whole.as_held(kind, leaves), strict=True):
-            dtype = jnp.result_type(buffer, leaf)
-            row = buffer.astype(dtype).at[index]
-            buffers.append(row.set(jnp.asarray(leaf, dtype), wrap_negative_indices=False))
+            buffers.append(with_row(buffer, index, leaf, wrap_negative_indices=False))
         return whole.with_(buffers=buffers)
 
     def takes(self, element: Any, may_promote: bool) -> bool:
@@ -266,12 +265,7 @@ class Padded:
 
     def of_types(self, types: Sequence[LeafType]) -> Padded:
         """The same with buffers that take elements of these types as well."""
-        dtypes = [
-            jnp.result_type(buffer.dtype, _SCALARS.get(type.dtype.kind, type.dtype) if type.weak_type else type.dtype)
-            for buffer, type in zip(self.buffers, types, strict=True)
-        ]
-        pairs = zip(self.buffers, dtypes, strict=True)
-        return self.with_(buffers=tuple(b if b.dtype == dtype else b.astype(dtype) for b, dtype in pairs))
+        return self.with_(buffers=tuple(_taking(b, type) for b, type in zip(self.buffers, types, strict=True)))
 
     def within(self, capacity: int) -> Padded:
         """The same in less room, which must be enough."""
@@ -317,7 +311,9 @@ class Padded:
             whole = self.joined(new.kind, new.types)
             theirs = new.as_elements_of(whole).buffers
             pairs = zip(whole.buffers, theirs, strict=True)
-            whole = whole.with_(buffers=[jnp.concatenate([a, b.astype(jnp.result_type(a, b))]) for a, b in pairs])
+            whole = whole.with_(
+                buffers=[jnp.concatenate([a, STAGING.retyped(b, STAGING.type_of(a))]) for a, b in pairs]
+            )
             places = jnp.where((order >= start) & (order < after), self.capacity + order - start, places)
         extent = self.extent.plus(added if isinstance(added, int) else new.extent.limit(more) if new else 0).shortened()
         places = jnp.clip(places, 0, self.capacity + more - 1)
@@ -328,7 +324,7 @@ class Padded:
         """With other elements at the places of a slice with a step, so many."""
         whole = self.joined(new.kind, new.types)
         pairs = zip(whole.buffers, new.as_elements_of(whole).buffers, strict=True)
-        buffers = [jnp.concatenate([a, b.astype(jnp.result_type(a, b))]) for a, b in pairs]
+        buffers = [jnp.concatenate([a, STAGING.retyped(b, STAGING.type_of(a))]) for a, b in pairs]
         is_taken, number = self._every(start, step, count)
         places = jnp.where(is_taken, self.capacity + jnp.minimum(number, new.capacity - 1), jnp.arange(self.capacity))
         return whole.with_(buffers=buffers).gathered(places, self.length).with_(reserved=self.reserved)
@@ -380,8 +376,7 @@ class Padded:
         places = jnp.where(jnp.arange(other.capacity) < other.length, places, whole.capacity)
         buffers = []
         for a, b in zip(whole.buffers, other.buffers, strict=True):
-            dtype = jnp.promote_types(a.dtype, b.dtype)
-            buffers.append(a.astype(dtype).at[places].set(b.astype(dtype), mode="drop"))
+            buffers.append(a.at[places].set(STAGING.retyped(b, STAGING.type_of(a)), mode="drop"))
         if isinstance(self.length, int) and not isinstance(other.length, int):
             extent = self.extent.becoming(other.extent.plus(self.length))
         elif isinstance(other.length, int):
@@ -410,6 +405,12 @@ class Padded:
             )
         mask = jnp.reshape(self.filled(), (-1, *[1] * (buffer.ndim - 1)))
         return jnp.where(mask, buffer, jnp.asarray(beyond, buffer.dtype))
+
+    def number(self, found: Any) -> Any:
+        """What is computed of the elements, each of which is an array: a number of Python's if they are, or are truth values."""
+        (type,) = self.types
+        is_python = type.weak_type or type.dtype == np.bool_
+        return STAGING.retyped(found, replace(STAGING.type_of(found), weak_type=True)) if is_python else found
 
     def values(self) -> Padded:
         """The same with what the Variables among the elements hold now, where each element is one or a value."""
@@ -492,6 +493,19 @@ def _longest(layout: Layout, where: Where, leaves: Iterator[Any], counts: Any, f
             counts = jnp.arange(layout.capacity) < lengths[..., None]
         else:
             _longest(part, (*where, k), leaves, counts, found)
+
+
+def _taking(buffer: Any, type: LeafType) -> Any:
+    """A buffer of a type that takes elements of this type as well: of a weak one if both are Python's numbers."""
+    mine = STAGING.type_of(buffer)
+    dtype = jnp.result_type(mine.dtype, _SCALARS.get(type.dtype.kind, type.dtype) if type.weak_type else type.dtype)
+    return STAGING.retyped(buffer, replace(mine, dtype=dtype, weak_type=mine.weak_type and type.weak_type))
+
+
+def with_row(buffer: Any, index: Any, row: Any, **options: Any) -> Any:
+    """A buffer, of a type that takes this row as well, with it at an index. The options are those of JAX's."""
+    whole = _taking(buffer, STAGING.type_of(row))
+    return whole.at[index].set(STAGING.retyped(jnp.asarray(row), STAGING.type_of(whole)), **options)
 
 
 def row_at(buffer: Any, index: Any) -> Any:

@@ -136,6 +136,14 @@ class PaddedArray:
         rest = int(np.prod(self.values.shape[1:]))
         return self._size() if rest == 1 else self._size() * rest
 
+    def number_of_rows(self) -> Any:
+        """``len``, an int of Python's."""
+        size = self._size()
+        number = STAGING.number(size, int)
+        if number is not size:
+            self.count.note(self.capacity, number)
+        return number
+
     def _size(self) -> Any:
         resolved = self.resolve()
         return self.count.note(self.capacity) if resolved is self else resolved.shape[0]

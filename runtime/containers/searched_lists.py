@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.element_kinds import are_alike
 from autograph.runtime.containers.element_order import are_equal, equal_to, in_order, order_of
 from autograph.runtime.containers.padded import Padded, as_padded, as_seen
@@ -155,8 +156,12 @@ class SearchedList(list[Any]):
     def count(self, value: Any) -> Any:
         searched = self._searched(value)
         if searched is None:
-            return list.count(self, value) if (same := self._compared_with(value)) is None else sum(same)
-        return jnp.sum(equal_to(searched, value))
+            return (
+                list.count(self, value)
+                if (same := self._compared_with(value)) is None
+                else STAGING.number(sum(same), int)
+            )
+        return STAGING.number(jnp.sum(equal_to(searched, value)), int)
 
     def index(self, value: Any, *bounds: Any) -> Any:
         searched = self._searched(value)
@@ -175,7 +180,7 @@ class SearchedList(list[Any]):
         if self.checks is not None and self.checks.can_raise_later(ValueError):
             error = lambda: self.checks.exception(ValueError, self._missing(value, method))  # noqa: E731
             self.checks.raise_unless(jnp.any(found), error)
-        return jnp.argmax(found)
+        return STAGING.number(jnp.argmax(found), int)
 
     def _missing(self, value: Any, method: str) -> Any:
         name = self.stands_for.__name__

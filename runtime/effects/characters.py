@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.element_kinds import flatten_element, is_array_leaf
 from autograph.runtime.containers.lengths import check
 from autograph.runtime.containers.padded import Padded
@@ -101,7 +102,7 @@ class Characters(TextOfLists):
     # Python's operators. Another text is any value that stands for one.
 
     def size(self) -> Any:
-        return self.codes.size()
+        return STAGING.number(self.codes.size(), int)
 
     def __add__(self, other: Any) -> Any:
         return self._joined(self, other)
@@ -153,15 +154,15 @@ class Characters(TextOfLists):
     # Python's methods.
 
     def count(self, text: Any, *bounds: Any) -> Any:
-        return jnp.sum(self._apart(text, *bounds))
+        return STAGING.number(jnp.sum(self._apart(text, *bounds)), int)
 
     def find(self, text: Any, *bounds: Any) -> Any:
         found = self._matches(text, *bounds)
-        return jnp.where(jnp.any(found), jnp.argmax(found), -1)
+        return STAGING.number(jnp.where(jnp.any(found), jnp.argmax(found), -1), int)
 
     def rfind(self, text: Any, *bounds: Any) -> Any:
         found = self._matches(text, *bounds)
-        return jnp.where(jnp.any(found), found.shape[0] - 1 - jnp.argmax(found[::-1]), -1)
+        return STAGING.number(jnp.where(jnp.any(found), found.shape[0] - 1 - jnp.argmax(found[::-1]), -1), int)
 
     def index(self, text: Any, *bounds: Any) -> Any:
         return self._surely(self.find(text, *bounds))

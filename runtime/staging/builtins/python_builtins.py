@@ -209,14 +209,14 @@ class Builtins(InTrace):
     def _len(self, value: Any) -> Any:
         """``len``, which may be a symbolic size; the builtin insists on an int."""
         if isinstance(value, TracedList):
-            return value.size()
+            return STAGING.number(value.size(), int)
         if isinstance(value, TracedText):
             return value.size()
         if isinstance(value, PaddedArray):
-            return value.shape[0]
+            return value.number_of_rows()
         self.refuse_pending(value)
         if (size := self.absences.length(value)) is not None:
-            return size
+            return STAGING.number(size, int)
         if isinstance(value, StagedRange):
             return value.size()
         if self.backend.is_traced(value) and value.ndim and is_symbolic_size(value.shape[0]):
@@ -531,7 +531,7 @@ class Builtins(InTrace):
             return complex(*args, **kwargs)
         named = dict(zip(("real", "imag"), args, strict=False)) | kwargs
         real, imag = (jnp.reshape(named.get(name, 0), ()) for name in ("real", "imag"))
-        return (real + 1j * imag if "imag" in named else real).astype(jnp.result_type(complex))
+        return STAGING.number(real + 1j * imag if "imag" in named else real, complex)
 
     def _pow(self, base: Any, exp: Any, mod: Any = None) -> Any:
         if mod is None or not builtins.any(map(self.backend.is_traced, (base, exp, mod))):
@@ -552,7 +552,7 @@ class Builtins(InTrace):
         self._check_value(mod != 0, "pow() 3rd argument cannot be 0")
         found, has_inverse = STAGING.power_modulo(base, exp, mod)
         self._check_value(has_inverse, "base is not invertible for the given modulus")
-        return found
+        return STAGING.number(found, int)
 
     def _check_value(self, condition: Any, text: str) -> None:
         """Raise `ValueError` where the condition is false; not in a program that cannot raise."""
@@ -605,7 +605,7 @@ class Builtins(InTrace):
             value = jnp.reshape(value, ())
             if rounding is not None and jnp.issubdtype(value.dtype, jnp.floating):
                 value = rounding(value)
-            return STAGING.weak(value.astype(jnp.result_type(kind)))  # a number of Python's, for `isinstance` too
+            return STAGING.number(value, kind)
 
         return convert
 

@@ -371,7 +371,7 @@ class Reductions:
         if name == "all":
             return jnp.all(held.stacked(1).astype(bool))
         if name == "sum":
-            return held.stacked().sum(0)
+            return held.number(held.stacked().sum(0))
         if not held.kind.is_array:
             return self._best_element(name, values, lambda: order_of(held, name == "max")[0], **default)
         self._check_not_empty(name, values, default)
@@ -384,7 +384,7 @@ class Reductions:
                 return default["default"]
             raise EmptyListError(*error_of_empty(getattr(builtins, name)).args)
         reduce = jnp.max if name == "max" else jnp.min
-        found = reduce(nan_never_better(jnp.where(held.filled(), rows, first)))
+        found = held.number(reduce(nan_never_better(jnp.where(held.filled(), rows, first))))
         return jnp.where(held.length > 0, found, default["default"]) if default else found
 
     def _check_not_empty(self, name: str, values: TracedList, default: Any) -> None:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.lengths import check, is_integer
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
 from autograph.runtime.effects.characters import Characters, code_list, codes_of_length, joined, joined_list
@@ -146,7 +147,7 @@ class Texts:
         if isinstance(size, int) and size != 1:
             raise TypeError(f"ord() expected a character, but string of length {size} found")
         check(size == 1, TypeError("ord() expected a character"), is_needed=False)
-        return codes.as_list()[0]
+        return STAGING.number(codes.as_list()[0], int)
 
     def _in_base(self, function: Callable[[Any], str], number: Any) -> Any:
         return self._checks.text_now(function, number) if self.backend.is_traced(number) else function(number)
@@ -190,7 +191,7 @@ class Texts:
         powers = jnp.cumprod(jnp.where(place == 0, 1, radix).astype(dtype))  # which wrap, as sums of integers do
         after = jnp.sum(is_digit) - jnp.cumsum(is_digit)
         value = jnp.sum(jnp.where(is_digit, digit.astype(dtype) * powers[after], 0), dtype=dtype)
-        return jnp.where(codes[0] == ord("-"), -value, value)
+        return STAGING.number(jnp.where(codes[0] == ord("-"), -value, value), int)
 
 
 def _digit_values(codes: Any) -> Any:

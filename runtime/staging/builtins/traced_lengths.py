@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.backends.selected import STAGING
 from autograph.runtime.code.library_table import full_name, is_library
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.iterables import StagedRange, is_symbolic_size
@@ -184,7 +185,7 @@ class TracedLengths(InTrace):
     def listed_range(self, items: StagedRange) -> PaddedArray:
         """The items of a range with traced bounds."""
         size, capacity = self.list_of_size(items.size(), "list(range(n))")
-        return PaddedArray.of(items.start + items.step * jnp.arange(capacity), size)
+        return PaddedArray.of(items.start + items.step * STAGING.weak(jnp.arange(capacity)), size)
 
     def _arange(
         self, plain: Callable[..., Any], start: Any, stop: Any = None, step: Any = None, dtype: Any = None, **rest: Any

@@ -6,6 +6,7 @@ after the loop. An iteration must not look at the list: it would see what was th
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.element_kinds import Kind, flatten_element
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
-from autograph.runtime.containers.padded import Padded, has_mutable
+from autograph.runtime.containers.padded import Padded, has_mutable, with_row
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Journal
@@ -32,6 +33,7 @@ class GrowingList:
     def __init__(self, place: ContentsPlace, appended: Sequence[Any], length: int, backend: Backend) -> None:
         self.place = place
         self.length = length
+        self.backend = backend
         self.entry = place.get()[: len(place.get()) - len(appended)]
         self.end: Any = None
         leaves, self.structure = flatten(tuple(appended))
@@ -42,7 +44,12 @@ class GrowingList:
         self.slots = [Slot(f"elements of {place.name}", self._buffer(type)) for type in types if type is not None]
 
     def _buffer(self, type: LeafType) -> Any:
-        return np.zeros((self.length, *type.shape), type.dtype)
+        shape = (self.length, *type.shape)
+        return (
+            self.backend.zeros(dataclasses.replace(type, shape=shape))
+            if type.weak_type
+            else np.zeros(shape, type.dtype)
+        )
 
     def has_grown_otherwise(self) -> bool:
         """Whether an iteration does not append what the one before it did: only the run knows how long the list is, or which of
@@ -74,8 +81,7 @@ class GrowingList:
                     f"{where}\n  The iterations of this staged loop append arrays of different shapes to a list: "
                     f"{buffer.shape[1:]} and {element.shape}.\n  Pad them to one shape."
                 )
-            dtype = jnp.promote_types(buffer.dtype, element.dtype)
-            slot.set(buffer.astype(dtype).at[index].set(element.astype(dtype)))
+            slot.set(with_row(buffer, index, element))
 
     def bind(self, journal: Journal) -> None:
         """Append to the list what all iterations have appended: if that is much, as the arrays that hold it."""
