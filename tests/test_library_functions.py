@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import statistics
+from collections import Counter
 
 import jax
 import jax.numpy as jnp
@@ -144,6 +145,19 @@ def test_handlers_take_what_they_raise():
         assert list(differences(handled(x), jax.jit(ag.convert(handled))(x), widens=True)) == []
     with jax.enable_x64(True):
         agrees_when_compiled(overflowing, (1.0,), (1e8,))
+
+
+def most_common(n):
+    counts, words = Counter({"a": n, "b": 3, "c": 1}), Counter()
+    for k in range(n):
+        words["even" if k % 2 == 0 else "odd"] += k
+    word, much = words.most_common(1)[0]
+    ranked = [count for _, count in counts.most_common()], [count for _, count in counts.most_common(2)]
+    return ranked, counts.most_common(-1), word == "odd", much, len(words.most_common())
+
+
+def test_the_most_common_of_counts_that_are_traced():
+    agrees_when_compiled(most_common, (2,), (3,), (7,))
 
 
 def test_functions_of_operator():

@@ -89,3 +89,15 @@ def counted(seed):
 
 def test_tuples_are_looked_up_in_dicts_of_other_classes():
     agrees_when_compiled(counted, (7,), (21,))
+
+
+Money = namedtuple("Money", "amount kind")
+
+
+def greatest(n):
+    money, other = Money(n, 1), Money(3, 0)
+    return max([money, other]).amount, min(money, other).kind, sorted([money, other])[0].amount
+
+
+def test_the_greatest_of_named_tuples_has_their_names():
+    agrees_when_compiled(greatest, (1,), (3,), (7,))

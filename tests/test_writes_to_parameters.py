@@ -25,12 +25,33 @@ def shifted(a, k, v):
     a[k] += 1.0
 
 
+def put_and_counted(a, k, v):
+    a[0] += 1.0
+    a[k] = v
+    return len(a)
+
+
+def partition(a, k, v):
+    last = 0
+    for j in range(k):
+        if a[j] <= v:
+            a[last], a[j] = a[j], a[last]
+            last += 1
+    a[last], a[k] = a[k], a[last]
+    return last
+
+
+def put_and_read(a, k, v):
+    a[k] = v
+    return a.sum() + a[k]
+
+
 def put_and_returned(a, k, v):
     a[k] = v
     return a
 
 
-@pytest.mark.parametrize("write", [put, shifted])
+@pytest.mark.parametrize("write", [put, shifted, put_and_counted, partition])
 @pytest.mark.parametrize("make", [lambda x: x * 2, lambda x: np.zeros(6)])
 def test_a_write_that_only_the_caller_would_see_is_refused(write, make):
     def f(x, i):
@@ -48,7 +69,7 @@ def test_a_write_that_only_the_caller_would_see_is_refused(write, make):
     for function in (f, in_a_loop):
         for run in (ag.function, lambda g: jax.jit(ag.convert(g))):
             with pytest.raises(
-                ag.StagingError, match="'a' is an array that this function is given, and the function returns nothing"
+                ag.StagingError, match="'a' is an array that this function is given, and does not return"
             ):
                 run(function)(jnp.array(VALUES), jnp.array(3))
     with pytest.raises(ag.StagingError, match="a = f\\(a, ...\\)"):
@@ -70,7 +91,14 @@ def test_what_does_not_lose_the_write_runs():
         put(table, 1, 2.0)
         return x[i] + table[1]
 
-    for function in (returned, of_a_list, constants):
+    def of_a_list_that_is_partitioned(x, i):
+        items = [x[k] for k in range(6)]
+        return partition(items, 5, x[i]), items, put_and_counted(items, i, x[0]), items
+
+    def read(x, i):
+        return put_and_read(x * 2, i, 5.0)
+
+    for function in (returned, of_a_list, constants, of_a_list_that_is_partitioned, read):
         agrees_when_compiled(function, (VALUES.copy(), 2))
 
     def kept(x):
@@ -107,9 +135,7 @@ def test_an_operation_in_place_that_only_the_caller_would_see_is_refused(write):
 
     for function in (of_an_array, write):
         for run in (ag.function, lambda g: jax.jit(ag.convert(g))):
-            with pytest.raises(
-                ag.StagingError, match="'a' is an array that this function is given, and the function ret"
-            ):
+            with pytest.raises(ag.StagingError, match="'a' is an array that this function is given, and does not ret"):
                 run(function)(jnp.array(VALUES), jnp.array(3))
     given = VALUES.copy()
     ag.convert(write)(given, 2.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 
 import gast
@@ -13,19 +13,17 @@ from autograph._analysis.scopes import (
     FUNCTIONS,
     bound_inside,
     definitions_in,
-    free_names,
     parameter_names,
     scope_of,
-    suspends_in,
     walk_scope,
 )
+from autograph._passes.caller_writes import only_augmented, only_written
 from autograph._passes.nodes import (
     Context,
     after_declarations,
     assign,
     constant,
     copied,
-    is_none,
     load,
     placed,
     rewrite_blocks,
@@ -55,7 +53,6 @@ _STEADY = (
     *(gast.Constant, gast.BinOp, gast.UnaryOp, gast.Slice, gast.Tuple),
     *(gast.operator, gast.unaryop, gast.expr_context),
 )
-_READING = frozenset({"len", "sum", "max", "min", "enumerate", "zip", "abs", "any", "all"})
 _OPERATIONS = (gast.BinOp, gast.UnaryOp, gast.Compare, gast.Subscript)
 
 
@@ -64,7 +61,7 @@ class LowerAssignments:
 
     ``x[i] = v`` becomes ``x = ag__.set_item(x, i, v)``: on a JAX array that is ``x.at[i].set(v)``, on anything else
     Python's own assignment, after which ``x`` is what it was. A nested target stores each new array back where its
-    own came from. A parameter of a function that returns nothing is not rebound: a new array would be lost with it
+    own came from. A parameter that only the caller reads afterwards is not rebound: a new array would be lost with it
     (`only_written`). ``x[i], x[j] = x[j], x[i]`` becomes ``x = ag__.exchange_items(x, i, j)``, and so do the last two of
     ``t = x[i]``, ``x[i] = x[j]``, ``x[j] = t``.
 
@@ -383,112 +380,6 @@ def _bound_with_values(function: gast.AST) -> frozenset[str]:
         part.id for part in parts if type(part) is gast.Name and type(part.ctx) is gast.Store and id(part) not in bare
     }
     return frozenset(names | set(parameter_names(function.args)))
-
-
-def only_written(function: gast.AST) -> frozenset[str]:
-    """The parameters that this function writes to the items of, and from which nothing leads out of it but to its caller.
-
-    It returns nothing, and no statement binds the parameter, hands it to what may keep or show it, or stores it.
-    """
-    parts = walk_scope(function.body)
-    written = {
-        part.value.id
-        for part in parts
-        if isinstance(part, gast.Subscript) and isinstance(part.ctx, gast.Store) and isinstance(part.value, gast.Name)
-    } & set(parameter_names(function.args))
-    if not written or isinstance(function, gast.AsyncFunctionDef) or suspends_in(parts):
-        return frozenset()
-    if not _returns_nothing(parts):
-        return frozenset()
-    inner = [part for part in parts if isinstance(part, (*FUNCTIONS, gast.ClassDef))]
-    read = {id(name): name.id for name in _names_of(parts)}
-    for part in parts:
-        for name in _read_in_place(part):
-            read.pop(id(name), None)
-    others = {*read.values(), *(name for part in inner for name in free_names(part))}
-    return frozenset(written - others)
-
-
-def only_augmented(function: gast.AST) -> frozenset[str]:
-    """The parameters with an ``x += v`` after which nothing reads them, so that it is of use to the caller only.
-
-    The function returns nothing, and no other statement binds the parameter.
-    """
-    parts = walk_scope(function.body)
-    targets = [part.target for part in parts if isinstance(part, gast.AugAssign) and isinstance(part.target, gast.Name)]
-    written = {target.id for target in targets} & set(parameter_names(function.args))
-    if not written or isinstance(function, gast.AsyncFunctionDef) or suspends_in(parts) or not _returns_nothing(parts):
-        return frozenset()
-    known = set(map(id, targets))
-    bound = {
-        name.id
-        for name in _names_of(parts)
-        if not isinstance(name.ctx, gast.Load | gast.Param) and id(name) not in known
-    }
-    inner = [part for part in parts if isinstance(part, (*FUNCTIONS, gast.ClassDef))]
-    bound |= {name for part in inner for name in free_names(part)}
-    return frozenset(name for name in written - bound if not _is_read_after(function.body, name))
-
-
-def _is_read_after(body: Sequence[gast.AST], name: str) -> bool:
-    """Whether something reads a variable after an ``x += v`` of it, in the order of the text and, in a loop, in the next iteration."""
-    is_written = False
-    for is_write in _uses(body, name):
-        if is_written and not is_write:
-            return True
-        is_written |= is_write
-    return False
-
-
-def _uses(node: gast.AST | Sequence[gast.AST], name: str) -> Iterator[bool]:
-    """The places that use a variable, in order: True for an ``x += v``, which may read it, and False for any other."""
-    if isinstance(node, Sequence):
-        for part in node:
-            yield from _uses(part, name)
-    elif isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name) and node.target.id == name:
-        yield True
-    elif isinstance(node, gast.Name):
-        yield from [False] * (node.id == name)
-    else:
-        for _ in range(2 if isinstance(node, gast.For | gast.While) else 1):
-            for part in gast.iter_child_nodes(node):
-                yield from _uses(part, name)
-
-
-def _names_of(parts: Sequence[gast.AST]) -> list[gast.AST]:
-    return [part for part in parts if isinstance(part, gast.Name)]
-
-
-def _read_in_place(node: gast.AST) -> list[gast.AST]:
-    """The names in this part of which it needs items, attributes or values, which lead to no array itself."""
-    if isinstance(node, gast.Subscript | gast.Attribute):
-        return [node.value]
-    if isinstance(node, gast.BinOp):
-        return [node.left, node.right]
-    if isinstance(node, gast.Compare):
-        return [node.left, *node.comparators]
-    if isinstance(node, gast.For):
-        return [node.iter]
-    if isinstance(node, gast.AugAssign):
-        return [node.target, node.value]
-    if isinstance(node, gast.Call) and isinstance(node.func, gast.Name) and node.func.id in _READING:
-        return [*node.args]
-    return []
-
-
-def _returns_nothing(parts: Sequence[gast.AST]) -> bool:
-    """Whether all that a function returns is None, also by way of the variable that `LowerJumps` makes for it."""
-    held = {
-        target.id
-        for part in parts
-        if isinstance(part, gast.Assign) and not is_none(part.value)
-        for target in _names_of([each for target in part.targets for each in walk(target)])
-    }
-    made = {target.id for part in parts if isinstance(part, gast.Assign) for target in _names_of(part.targets)} - held
-    returned = [part.value for part in parts if isinstance(part, gast.Return)]
-    return all(
-        value is None or is_none(value) or (isinstance(value, gast.Name) and value.id in made) for value in returned
-    )
 
 
 def _exchanged(target: gast.AST, value: gast.AST) -> list[gast.AST] | None:

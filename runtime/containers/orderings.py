@@ -310,8 +310,8 @@ def _with_tuples(key: Any) -> Any:
 
 
 def _is_of_numbers(value: Any) -> bool:
-    """Whether a value is what it is compared by: a number, or a tuple of such."""
-    return all(map(_is_of_numbers, value)) if isinstance(value, tuple) else _is_number_itself(value)
+    """Whether a value is what it is compared by: a number, or a tuple of such, which has no names for them."""
+    return all(map(_is_of_numbers, value)) if type(value) is tuple else _is_number_itself(value)
 
 
 def _with_places(keys: Sequence[Any]) -> list[Any]:

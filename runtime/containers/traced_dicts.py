@@ -329,7 +329,9 @@ class TracedDict(KeyedList):
         """As that of `collections.Counter`."""
         pairs = self._pairs()
         pairs.sort(key=_count_of, reverse=True)
-        return pairs if n is None else pairs[:n]
+        if n is None:
+            return pairs
+        return pairs[: max(n, 0) if isinstance(n, int) else jnp.maximum(n, 0)]
 
     def total(self) -> Any:
         """As that of `collections.Counter`."""

@@ -367,7 +367,7 @@ class Items(InTrace):
             )
         else:
             said = (
-                f"{parameter!r} is an array that this function is given, and the function returns nothing: JAX arrays are immutable, "
+                f"{parameter!r} is an array that this function is given, and does not return: JAX arrays are immutable, "
                 "so this write makes a new array, which the caller does not see.\n  Return the array, and assign the result where "
                 f"the function is called: {parameter} = f({parameter}, ...)."
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from autograph.runtime.containers.traced_lists import TracedList, is_array_list
 from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.optional import Optional
+from autograph.runtime.layouts.perhaps import is_perhaps
 from autograph.runtime.layouts.statement_variables import stands_for_text
 from autograph.runtime.tracing.births import Births, can_be_element
 from autograph.runtime.tracing.locations import calling_line
@@ -239,6 +241,10 @@ class Keys(InTrace):
     def counter_method(self, method: Any) -> Any:
         """A method of a `collections.Counter` that Python has."""
         owner = method.__self__
+        if method.__name__ == "most_common" and any(
+            is_perhaps(each) or self._holds_traced(each) for each in owner.values()
+        ):
+            return functools.partial(self.checks.library.most_common, owner)
         if self._is_plain() or method.__name__ != "update":
             return None
 

@@ -68,6 +68,10 @@ class LibraryFunctions:
         """``items[start:]``."""
         return self._convert(_items_from)(items, start)
 
+    def most_common(self, counts: Any, n: Any = None) -> Any:
+        """``counts.most_common(n)``, of a `collections.Counter` whose counts are traced."""
+        return self._convert(_most_common)(counts, n)
+
     def numbered(self, items: Any, start: Any) -> Any:
         """``list(enumerate(items, start))``."""
         return self._convert(_numbered)(items, start)
@@ -178,6 +182,11 @@ def _items_from(items: Any, start: Any) -> Any:
 
 def _numbered(items: Any, start: Any) -> Any:
     return [(start + k, item) for k, item in enumerate(items)]
+
+
+def _most_common(counts: Any, n: Any) -> Any:
+    items = sorted(counts.items(), key=lambda item: item[1], reverse=True)
+    return items if n is None else items[: max(n, 0)]
 
 
 def _total(values: Any) -> Any:

@@ -90,6 +90,8 @@ class Calls(InTrace):
             isinstance(called, types.BuiltinMethodType) and isinstance(owner, MUTABLE_CONTAINERS)
         ):
             return called.__name__ in _KNOWING_METHODS
+        if type(owner) is collections.Counter and called.__name__ == "most_common":
+            return True
         is_builtin = getattr(called, "__module__", None) == "builtins" and called not in _SHOWING
         return (is_builtin and _found(self._operators.overloads, called) is not None) or any(
             called is each for each in _COPYING
