@@ -226,7 +226,8 @@ def make_range(*arguments: Any) -> StagedRange:
             operators.raise_unless(step != 0, _no_step(), is_check=True)
     elif step.__index__() == 0:
         raise _no_step()
-    return StagedRange(*(STAGING.number(bound, int) for bound in (start, stop, step)), limit)
+    start, stop, step = (STAGING.number(bound, int) for bound in (start, stop, step))
+    return StagedRange(start, stop, step, limit)
 
 
 def _no_step() -> ValueError:

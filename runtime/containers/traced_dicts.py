@@ -325,7 +325,7 @@ class TracedDict(KeyedList):
             f"{user_location()}\n  {what} is not supported for a {self.kind.__name__} whose keys are traced.\n  Loop over its items()."
         )
 
-    def most_common(self, n: int | None = None) -> Any:
+    def most_common(self, n: Any = None) -> Any:
         """As that of `collections.Counter`."""
         pairs = self._pairs()
         pairs.sort(key=_count_of, reverse=True)
