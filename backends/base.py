@@ -219,6 +219,9 @@ class Backend(Recursions, Protocol):
     def operations_recorded(self) -> int:
         """How many operations have been recorded here, at the outermost level, of the program that is being recorded."""
 
+    def copy_constants(self) -> None:
+        """Let what is computed from now on keep the elements that arrays of NumPy's have then: they may be written to later."""
+
     def zeros(self, type: LeafType) -> Any:
         """A value of this type."""
 

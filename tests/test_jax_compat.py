@@ -1317,3 +1317,20 @@ def test_effects_that_failed_are_forgotten():
     jax_compat.forget_order_of_effects()
     assert not jax_compat.runtime_tokens.current_tokens and not jax_compat.runtime_tokens.output_runtime_tokens
     jax.effects_barrier()
+
+
+def test_constants_of_numpy_are_copied_when_they_are_recorded():
+    def program(x, copies):
+        if copies:
+            jax_compat.copy_constants()
+        weights = np.ones(2, np.float32)
+        y = weights * x
+        weights += 1
+        return y + weights
+
+    for transform in (jax.jit, lambda f, **_: jax.vmap(f, in_axes=(None, None), axis_size=1), lambda f, **_: f):
+        f = transform(program, static_argnums=1)
+        assert np.ravel(f(jnp.ones(2), True)).tolist() == [3, 3]
+        assert jnp.ravel(jax.jacobian(f)(jnp.ones(2), True)).tolist() == [1, 0, 0, 1]
+    held = jax.make_jaxpr(lambda x: program(x, False))(jnp.ones(2)).consts
+    assert any(np.array_equal(each, [2, 2]) for each in held[:1])  # JAX holds the array itself

@@ -148,3 +148,101 @@ def test_pythons_lists_are_arrays(name):
     function, rows = OF_PYTHONS_LISTS[name], [[1, 4], [3, 2]]
     found = ag.function(function)([[jnp.int32(v) for v in row] for row in rows])
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), found, function(rows))
+
+
+def item_written(x):
+    p = np.ones(3, np.float32)
+    y = p * x
+    p[1] = 100.0
+    return y + x * p
+
+
+def column_written(x):
+    p = np.ones((3, 4), np.float32)
+    y = p[:, 1] * x
+    p[1, 1] = 100.0
+    return y
+
+
+def added_to(x):
+    p = np.ones(3, np.float32)
+    y = np.stack([p, x])
+    p += 4
+    z = np.stack([p, x])
+    p[:] = 0
+    return y + z
+
+
+def filled(x):
+    p = np.ones(3, np.float32)
+    y = p - x
+    p.fill(7)
+    return y
+
+
+def output(x):
+    p, rows = np.ones(3, np.float32), np.ones((3, 3), np.float32)
+    y = p * x
+    np.exp(p, out=p)
+    z = rows @ x
+    np.fill_diagonal(rows, 5)
+    return y + z * p
+
+
+def view_written(x):
+    p = np.arange(9, dtype=np.float32).reshape(3, 3)
+    first = p[0]
+    y = p @ x
+    first += 3
+    p.T[1] = 0
+    return y + p[0]
+
+
+def scratch(x):
+    row, total = np.zeros(3, np.float32), 0.0
+    for i in range(3):
+        row[:] = [i, i + 1, i + 2]
+        if x[0] > i:
+            total = total + (x * row).sum()
+        row *= 2
+        total = total + (x * row).sum()
+    return total
+
+
+class Filter:
+    def __init__(self):
+        self.gain = np.ones(3, np.float32)
+
+    def step(self, x):
+        y = self.gain * x
+        self.gain *= 0.5
+        self.gain[0] = 0
+        return y
+
+
+def filter_steps(x):
+    f, total = Filter(), 0.0
+    for _ in range(3):
+        total = total + f.step(x)
+    return total
+
+
+WRITTEN = [item_written, column_written, added_to, filled, output, view_written, scratch, filter_steps]
+
+
+@pytest.mark.parametrize("f", WRITTEN, ids=lambda f: f.__name__)
+def test_arrays_are_computed_with_as_they_were_before_they_are_written(f):
+    x = np.array([1.5, 2.0, -3.0], np.float32)
+    expected = f(x)
+    np.testing.assert_allclose(ag.function(f)(x), expected, rtol=1e-5)
+    np.testing.assert_allclose(jax.jit(ag.convert(f))(x), expected, rtol=1e-5)
+    np.testing.assert_allclose(jax.vmap(ag.convert(f))(np.stack([x, x]))[1], expected, rtol=1e-5)
+
+    def slopes(g):
+        return jax.grad(lambda v: jnp.sum(g(v) ** 2))(jnp.asarray(x))
+
+    steps = np.eye(3, dtype=np.float32) * 0.125  # squares of linear functions: central differences are exact
+    differences = [(np.sum(f(x + step) ** 2) - np.sum(f(x - step) ** 2)) * 4 for step in steps]
+    np.testing.assert_allclose(slopes(ag.convert(f)), differences, rtol=1e-2, atol=0.1)
+    np.testing.assert_allclose(jax.jit(slopes, static_argnums=0)(ag.convert(f)), differences, rtol=1e-2, atol=0.1)
+    np.testing.assert_allclose(slopes(ag.function(f)), differences, rtol=1e-2, atol=0.1)

@@ -174,6 +174,10 @@ class XlaBackend:
     def operations_recorded(self) -> int:
         return jax_compat.equations_recorded()
 
+    def copy_constants(self) -> None:
+        if not self.is_eager():
+            jax_compat.copy_constants()
+
     def zeros(self, type: LeafType) -> Any:
         return leaf_types.zeros(type)
 

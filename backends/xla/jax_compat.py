@@ -901,6 +901,38 @@ def equations_recorded() -> int:
     return 0 if trace is None else len(trace.frame.tracing_eqns)
 
 
+class _Copies(dict[Any, Any]):
+    """The constants of a program that is being recorded: of arrays of NumPy's, which may be written to before it runs, copies.
+
+    Args:
+      known: finds their tracers by the identities of the constants.
+    """
+
+    def __init__(self, known: Any, constants: Mapping[Any, Any]) -> None:
+        super().__init__()
+        self._known = known
+        for variable, constant in constants.items():
+            self[variable] = constant
+
+    def __setitem__(self, variable: Any, constant: Any) -> None:
+        if isinstance(constant, np.ndarray) and constant.flags.writeable:
+            self._known.pop(id(constant), None)  # it may be written to, or another come to have its id
+            constant = constant.copy()
+        super().__setitem__(variable, constant)
+
+
+def copy_constants() -> None:
+    """Let the programs that are being recorded copy the arrays of NumPy's that they compute with, which JAX does when they are complete."""
+    traces = [current_trace()]
+    while traces:
+        trace = traces.pop()
+        frame = getattr(trace, "frame", None)
+        if frame is not None and type(frame.constvar_to_val) is not _Copies:
+            frame.constvar_to_val = _Copies(frame.constid_to_tracer, frame.constvar_to_val)
+        inner = (trace_around(trace), getattr(trace, "tangent_trace", None))
+        traces += [each for each in inner if each is not None and each is not trace]
+
+
 def number_at_hand(value: Any) -> Any:
     """What an array holds, if that is known without running anything: no tracer, or one that is recorded as a literal. Else None."""
     if not is_tracer(value):

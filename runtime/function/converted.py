@@ -55,6 +55,7 @@ def boundary(
                 if code.keeps(result):
                     return result
             converted = conversion.converted or conversion.make()
+            made.backend.copy_constants()
             if watched and not _is_watched():
                 return _watched(made, converted, args, kwargs)
             if _enters_a_transform(made):
