@@ -16,7 +16,7 @@ import sys
 import threading
 import types
 import weakref
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -33,6 +33,7 @@ from autograph._listing import Listing, lines_with_origins
 from autograph._load import compile_function, rebuild_function
 from autograph._passes import PASSES
 from autograph._passes.nodes import Context, Namer
+from autograph._passes.operators import OPERATORS
 from autograph._source import FunctionNode, FunctionSource, SourceFiles, nested_codes, with_written
 from autograph._syntax import check_syntax
 from autograph._trees import to_ast, to_gast
@@ -103,6 +104,8 @@ class Converter:
       is_logging: whether an attribute of a module or object is a function that logs or warns.
       is_library: whether a function is no user's.
       imports: the lines with which the text of rewritten code begins. They bind ``ag__``.
+
+    Attributes: version (how often functions have been forgotten, to be rewritten otherwise).
     """
 
     def __init__(
@@ -129,6 +132,8 @@ class Converter:
         self._functions, self._stopping = _Rewritten(), _Rewritten()
         self._closures: OrderedDict[int, None] = OrderedDict()
         self._lock = threading.RLock()
+        self._asking: defaultdict[str, set[int]] = defaultdict(set)
+        self.version = 0
 
     def convert(self, function: types.FunctionType, stops: bool = False) -> types.FunctionType:
         """Return the rewritten function: the same object for the same function.
@@ -152,6 +157,31 @@ class Converter:
         """What the function has been rewritten to, if it has."""
         known = (self._stopping if stops else self._functions).get(function)
         return known if known is not None and known.__defaults__ is function.__defaults__ else None
+
+    def ask_operators(self, filename: str, line: int) -> bool:
+        """Rewrite the function with this line so that all its operators are asked; False if they are already."""
+        with self._lock:
+            if any(self._asks(code) for code in self._around(filename, line)):
+                return False
+            self._asking[filename].add(line)
+            for functions in (self._functions, self._stopping):
+                for function in list(functions):
+                    if self._asks(function.__code__):
+                        del functions[function]
+            for key, (reference, _) in list(self._codes.items()):
+                if (code := reference()) is not None and self._asks(code):
+                    del self._codes[key]
+            self.version += 1
+        return True
+
+    def _around(self, filename: str, line: int) -> list[types.CodeType]:
+        """The code of the functions that have been rewritten and hold this line."""
+        found = [reference() for reference, _ in self._codes.values()]
+        return [code for code in found if code is not None and code.co_filename == filename and line in _lines(code)]
+
+    def _asks(self, code: types.CodeType) -> bool:
+        lines = self._asking.get(code.co_filename)
+        return lines is not None and not lines.isdisjoint(_lines(code))
 
     def text(self, function: types.FunctionType, stops: bool = False) -> str:
         """Return the rewritten source of ``function``, which is written out anew at each call: conversion has no use for it."""
@@ -310,7 +340,8 @@ class Converter:
         classes = self._classes_around(function)
         reason = python_only([node])
         is_logging = functools.partial(self._logs, own_names, imports, function)
-        own, special = own_names.__contains__, classes.special_methods
+        own = own_names.__contains__
+        special = classes.special_methods | (OPERATORS if self._asks(function.__code__) else frozenset())
         gives_truth = functools.partial(self._gives_truth, own_names, imports, function)
         truths = self._sources.truths(function), gives_truth
         node, calls = _rewrite(
@@ -376,6 +407,12 @@ class Converter:
         self, own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, node: gast.AST
     ) -> bool:
         return self._is_logging(_resolve(node.value, own_names, function, imports), node.attr)
+
+
+def _lines(code: types.CodeType) -> range:
+    """The lines of a function, those of what it defines included."""
+    found = [line for each in (code, *nested_codes(code)) for _, _, line in each.co_lines() if line]
+    return range(min(found), max(found) + 1) if found else range(0)
 
 
 def _with_enough_stack(convert: Callable[[], T]) -> T | SyntaxError | RecursionError:

@@ -1,5 +1,7 @@
 """Python ints that no integer of JAX's holds."""
 
+import sys
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -53,3 +55,28 @@ def test_ints_that_no_array_holds_stay_pythons():
 
     found = f(jnp.int32(1), 2**40)
     assert (int(found[0]), found[1]) == (7, 2**40)
+
+
+def compared_with_ints_beyond(n):
+    count = 0
+    while n < 10**12 and count < 5:
+        count += 1
+        if n >= -(2**35):
+            n += 1
+    return n, count, n == 2**40, n != 2**40, -(10**18) < n, sys.maxsize <= n
+
+
+def test_traced_integers_are_compared_with_ints_that_no_array_holds():
+    for transform in (
+        ag.function,
+        lambda f: jax.jit(ag.convert(f)),
+        lambda f: lambda n: one_of_batch(ag.convert(f), n),
+    ):
+        found = jax.tree.map(lambda leaf: leaf.item(), transform(compared_with_ints_beyond)(jnp.int32(3)))
+        assert found == compared_with_ints_beyond(3)
+    rows = ag.function(lambda x: x < 2**40)(jnp.arange(3))
+    assert rows.tolist() == [True, True, True]
+
+
+def one_of_batch(f, n):
+    return jax.tree.map(lambda leaf: leaf[0], jax.vmap(f)(jnp.stack([n, n])))

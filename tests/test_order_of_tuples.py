@@ -155,3 +155,54 @@ def test_items_are_compared_that_another_function_has_made_tuples(f, xs):
     assert list(differences(wanted, jax.jit(ag.convert(f))(jnp.array(xs)))) == []
     rows = jax.vmap(ag.convert(f))(jnp.array([xs, xs]))
     assert list(differences(wanted, jax.tree.map(lambda part: part[1], rows))) == []
+
+
+def is_before(one, other):
+    return one < other
+
+
+def greater(one, other):
+    return one if one > other else other
+
+
+def greatest_row(rows):
+    best = rows[0]
+    for row in rows:
+        best = greater(best, row)
+    return best
+
+
+def rows_before(rows, limit):
+    count = 0
+    for k in range(len(rows)):
+        if is_before(rows[k], limit) and not limit <= rows[k]:
+            count += 1
+    return count
+
+
+@pytest.mark.parametrize("kind", [tuple, list])
+def test_parameters_that_are_tuples_or_lists_are_compared(kind):
+    rows = [kind(row) for row in ([2, 5], [1, 9], [2, 7], [0, 0])]
+    traced = jax.tree.map(jnp.array, rows)
+    for transform in (ag.function, lambda f: jax.jit(ag.convert(f))):
+        assert list(differences(greatest_row(rows), transform(greatest_row)(traced))) == []
+        assert int(transform(rows_before)(traced, traced[0])) == rows_before(rows, rows[0]) == 2
+    batch = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), traced)
+    assert jax.vmap(ag.convert(rows_before))(batch, batch[0]).tolist() == [2, 2]
+
+
+def test_parameters_are_compared_in_a_function_that_has_printed_only_where_it_may_be_traced_again(capsys):
+    def f(one, other):
+        ag.print("compared")
+        return one < other
+
+    pair = (jnp.int32(1), jnp.int32(2))
+    assert not ag.function(lambda one, other: f(one, other))(pair, pair)
+    capsys.readouterr()
+
+    def g(one, other):
+        ag.print("compared")
+        return one <= other
+
+    with pytest.raises(ag.StagingError, match="return one <= other"):
+        jax.jit(ag.convert(g))(pair, pair)

@@ -44,6 +44,16 @@ _COMPARISONS: Mapping[type, tuple[str, tuple[str, ...]]] = MappingProxyType(
 _UNARY: Mapping[type, tuple[str, str]] = MappingProxyType(
     {gast.USub: ("-", "neg"), gast.UAdd: ("+", "pos"), gast.Invert: ("~", "invert")}
 )
+OPERATORS = frozenset(
+    f"__{name}__"
+    for names in [
+        *((name, f"r{name}", f"i{name}") for _, name in _BINARY.values()),
+        *(names for _, names in _COMPARISONS.values()),
+        *((name,) for _, name in _UNARY.values()),
+    ]
+    for name in names
+)
+"""The names of all methods that an operator may lead to."""
 _OF_BITS = (gast.BitAnd, gast.BitOr, gast.BitXor, gast.MatMult)  # of truth values they are truth values in Python, too
 _RAISED = (ZeroDivisionError, OverflowError, ValueError)
 # What returns a truth value, in the user's code and in what the passes before this have made of it.

@@ -433,7 +433,7 @@ def is_unbound(error: BaseException) -> bool:
     return isinstance(error, UnboundLocalError) or (isinstance(error, NameError) and _FREE in str(error))
 
 
-def _refuse_large_int(error: OverflowError) -> None:
+def refuse_large_int(error: Exception) -> None:
     """Say which Python int an array cannot hold, if the error is of that, and where.
 
     Raises:
@@ -548,7 +548,7 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
         return with_plain_lists(result, CountedList.of if is_program else None, kept)
     except Exception as error:
         if isinstance(error, OverflowError) and not STAGING.is_plain(place):
-            _refuse_large_int(error)
+            refuse_large_int(error)
         if scope.caught is not None and not isinstance(error, StagingError):
             raise _caught(scope.caught) from None  # the handler that raised this may not have had to run
         is_absence = is_unbound(error) or isinstance(error, _ABSENT_WHILE_TRACING)

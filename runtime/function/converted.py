@@ -9,20 +9,25 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import jax
+
 from autograph.runtime.effects.failed_calls import cause_of
 from autograph.runtime.effects.raise_sites import with_constants_numbered
 from autograph.runtime.effects.raising import current
-from autograph.runtime.effects.staged_raises import in_scope
+from autograph.runtime.effects.staged_raises import in_scope, refuse_large_int
+from autograph.runtime.errors import StagingError
 from autograph.runtime.function.pickling import Sources, in_file, is_without_file
 from autograph.runtime.function.plain_calls import PlainCalls
 from autograph.runtime.heap.journal import Watch
 from autograph.runtime.heap.leaked_tracers import refuse_leaks, refuse_writes, take_back_leaks
 from autograph.runtime.heap.list_outputs import leave_plain_lists
 from autograph.runtime.heap.places import owner_of
+from autograph.runtime.layouts.large_ints import too_large_for_arrays
 from autograph.runtime.signatures.given_lists import GivenLists
 from autograph.runtime.staging.operators import Operators
-from autograph.runtime.tracing.births import TraceAgain
+from autograph.runtime.tracing.births import OperatorsAsked, TraceAgain
 from autograph.runtime.tracing.concretization import (
+    line_of_operator,
     method_that_takes_out,
     name_arrays,
     refuse_concretization,
@@ -54,13 +59,12 @@ def boundary(
                 result = f(*args, **kwargs)
                 if code.keeps(result):
                     return result
-            converted = conversion.converted or conversion.make()
             made.backend.copy_constants()
             if watched and not _is_watched():
-                return _watched(made, converted, args, kwargs)
+                return _watched(made, conversion, args, kwargs)
             if _enters_a_transform(made):
-                return _transformed(made, converted, f, lasts, args, kwargs)
-            return in_scope(lambda: _recursive(made, converted)(*args, **kwargs), made.raising, converted)
+                return _transformed(made, conversion, f, lasts, args, kwargs)
+            return _scoped(made, conversion, args, kwargs)
         except BaseException as error:
             cause, method = cause_of(error), method_that_takes_out(error)
             clean_traceback(error if cause is None else cause)
@@ -79,6 +83,35 @@ def boundary(
     assert isinstance(call_converted, types.FunctionType)
     conversion.wrapper = weakref.ref(call_converted)
     return call_converted
+
+
+def _scoped(made: Operators, conversion: Conversion, args: Any, kwargs: Any) -> Any:
+    return in_scope(lambda: _called(made, conversion, args, kwargs), made.raising, conversion.present())
+
+
+def _called(made: Operators, conversion: Conversion, args: Any, kwargs: Any) -> Any:
+    """Call the function as it is converted now.
+
+    Raises:
+      OperatorsAsked: a function is to be converted otherwise.
+    """
+    try:
+        return _recursive(made, conversion.present())(*args, **kwargs)
+    except (jax.errors.TracerBoolConversionError, OverflowError) as error:
+        is_known = not isinstance(error, OverflowError) or too_large_for_arrays(str(error))
+        line = line_of_operator(error, made.converter.is_converted_code) if is_known else None
+        if LOCAL.repeated is None or line is None or not made.converter.ask_operators(*line):
+            raise
+        raise OperatorsAsked(line, functools.partial(_refused, error)) from None
+
+
+def _refused(error: Exception) -> Exception:
+    """The error of an operator that cannot be asked in a trace of its own."""
+    try:
+        refuse_large_int(error)
+    except StagingError as refusal:
+        return refusal
+    return error
 
 
 def _recursive(made: Operators, converted: types.FunctionType) -> Callable[..., Any]:
@@ -118,13 +151,21 @@ class Conversion:
     def __init__(self, made: Operators, f: types.FunctionType, converted: types.FunctionType | None) -> None:
         self.made, self.f, self.converted = made, f, converted
         self.wrapper: weakref.ref[types.FunctionType] | None = None
+        self._version = 0
         self._sources: Sources | None = None
+
+    def present(self) -> types.FunctionType:
+        """The converted form, which is another once operators in it are asked."""
+        if self.converted is None or self._version != self.made.converter.version:
+            return self.make()
+        return self.converted
 
     def make(self) -> types.FunctionType:
         """Convert the function."""
         if self._sources is not None:
             self._sources.name_files(self.f)
             self._sources = None
+        self._version = self.made.converter.version
         converted: types.FunctionType = self.made.converter.convert(self.f)
         self.converted = converted
         return converted
@@ -148,7 +189,7 @@ def _conversion(made: Operators, f: types.FunctionType, sources: Sources) -> Con
 
 
 def _transformed(
-    made: Operators, converted: types.FunctionType, f: types.FunctionType, lasts: bool, args: Any, kwargs: Any
+    made: Operators, conversion: Conversion, f: types.FunctionType, lasts: bool, args: Any, kwargs: Any
 ) -> Any:
     """Run the function in a trace of JAX's, in which nothing traced may be left where the function finds it again."""
 
@@ -160,7 +201,7 @@ def _transformed(
             refuse_writes(watch, f, is_of_trace=not lasts)
 
         try:
-            return _run(made, converted, given.of(args), given.of(kwargs), check)
+            return _run(made, conversion, given.of(args), given.of(kwargs), check)
         finally:
             given.put_lists_back()
 
@@ -168,7 +209,7 @@ def _transformed(
     return with_constants_numbered(repeated(run, lambda: effects == effects_once()))
 
 
-def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any) -> Any:
+def _watched(made: Operators, conversion: Conversion, args: Any, kwargs: Any) -> Any:
     """Run the function in a trace of its own, in which nothing traced may be left on objects that outlive it."""
 
     if LOCAL.frame is not None:
@@ -183,15 +224,15 @@ def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: 
                 id(getattr(place, "owner", None)): where for place, _, where in reversed(watch.entries())
             }
 
-    return _run(made, converted, args, kwargs, check)
+    return _run(made, conversion, args, kwargs, check)
 
 
-def _run(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any, check: Callable[[Watch], None]) -> Any:
+def _run(made: Operators, conversion: Conversion, args: Any, kwargs: Any, check: Callable[[Watch], None]) -> Any:
     """Run the function and ``check`` its writes; if it raises, what they left traced is taken back."""
     is_part = made.journal.watch is not None
     with made.journal.watching() as watch:
         try:
-            result = in_scope(lambda: _recursive(made, converted)(*args, **kwargs), made.raising, converted)
+            result = _scoped(made, conversion, args, kwargs)
         except TraceAgain:
             watch.roll_back()
             raise

@@ -27,7 +27,7 @@ _EMPTY: Mapping[str, str] = MappingProxyType({"dict": "{}"})
 class TraceAgain(BaseException):
     """Ends a trace that is to be made again, knowing more. No handler of the program's is for it."""
 
-    def refusal(self) -> StagingError:
+    def refusal(self) -> Exception:
         """The error where the trace cannot be made again."""
         raise NotImplementedError
 
@@ -72,6 +72,22 @@ class NodesChosen(TraceAgain):
 
     def refusal(self) -> StagingError:
         return self._refusal
+
+
+class OperatorsAsked(TraceAgain):
+    """Python's own operator was given what it does not know as traced: two tuples, or an int that no array can hold.
+
+    Attributes:
+      line: the file and the line where it is, in a function that is to ask the operators of the trace.
+    """
+
+    def __init__(self, line: Site, refusal: Callable[[], Exception]) -> None:
+        super().__init__(f"an operator at {line}")
+        self.line = line
+        self._refusal = refusal
+
+    def refusal(self) -> Exception:
+        return self._refusal()
 
 
 class Births:
@@ -167,8 +183,8 @@ class Births:
             LOCAL.linked |= found.kinds
             self._made.clear()
             return
-        if isinstance(found, ListsApart):
-            self.holds_tables = False
+        if isinstance(found, ListsApart | OperatorsAsked):
+            self.holds_tables = self.holds_tables and not isinstance(found, ListsApart)
             self._made.clear()
             return
         assert isinstance(found, KeysAtRunTime)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import jax
 
 from autograph.runtime.errors import StagingError, describe_location
-from autograph.runtime.tracing.locations import is_of_library, user_code, user_position
+from autograph.runtime.tracing.locations import is_internal, is_of_jax, is_of_library, user_code, user_position
 
 _ASKED_FOR_VALUE = (
     jax.errors.ConcretizationTypeError,
@@ -82,6 +82,18 @@ def refuse_unsorted_keys(error: BaseException, is_converted: Callable[[types.Cod
         f"{where}\n  A dict has keys of different types, and JAX, which sorts the keys of dicts that leave a program or are handed to "
         "its functions, cannot order them.\n  Use keys of one type, or return its values."
     ) from error
+
+
+def line_of_operator(error: BaseException, is_converted: Callable[[types.CodeType], bool]) -> tuple[str, int] | None:
+    """The line of converted code with the operator of Python's that raised this; None if something else did."""
+    line: tuple[str, int] | None = None
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        name = frame.f_code.co_filename
+        if is_converted(frame.f_code):
+            line = name, number
+        elif is_internal(name) or not (is_of_jax(name) or is_of_library(name)):
+            line = None
+    return line
 
 
 def _last_line(error: BaseException, is_converted: Callable[[types.CodeType], bool]) -> str | None:

@@ -245,6 +245,8 @@ class Operations(InTrace):
         for one, other, asked in ((left, right, symbol), (right, left, MIRRORED[symbol])):
             if isinstance(one, KeyedList | DictView) and (found := one.compared(asked, other)) is not NotImplemented:
                 return found
+        if (known := self._beyond_integers(plain, left, right)) is not None:
+            return known
         kinds = class_of(left), class_of(right)
         if symbol in ("==", "!=") and Optional in kinds:
             one, other = (left, right) if kinds[0] is Optional else (right, left)
@@ -285,6 +287,16 @@ class Operations(InTrace):
         if found is _ITSELF:
             return (left is right) if symbol == "==" else (left is not right)
         return found
+
+    def _beyond_integers(self, plain: Callable[..., Any], left: Any, right: Any) -> Any:
+        """A comparison of traced integers with an int that none of them can be; None if it is no such."""
+        for one, other in ((left, right), (right, left)):
+            if type(other) is int and self.backend.is_traced(one) and jnp.issubdtype(one.dtype, jnp.integer):
+                bounds = jnp.iinfo(one.dtype)
+                if not bounds.min <= other <= bounds.max:
+                    sides = (0, other) if one is left else (other, 0)
+                    return jnp.full(one.shape, plain(*sides))
+        return None
 
     def _is_traced_number(self, value: Any) -> bool:
         return self.backend.is_traced(value) and np.ndim(value) == 0
