@@ -24,12 +24,14 @@ from autograph._passes.shadowed import RenameShadowing
 from autograph._passes.slices import LowerSlices
 from autograph._passes.stops import StopAtRaises
 from autograph._passes.texts import LowerTexts
+from autograph._passes.unordered import AllowAnyOrder
 from autograph._passes.unpacking import LowerUnpacking
 from autograph._passes.yields import LowerYields
 
 PASSES = (
     LowerYields,  # first: makes copies of functions, which the other passes know by their nodes
     TakeLoopOptions,  # before what changes bodies: the directive is the first statement of a body only in the program as it was written
+    AllowAnyOrder,  # before comprehensions and jumps: asks what the statements of a body do in the program as it was written
     LowerComprehensions,  # before lists and all of control flow: makes such
     RenameShadowing,  # after comprehensions, before what makes functions of statements and operands
     LowerLists,  # any time before calls

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gast
 
+from autograph._analysis.children import walk
 from autograph._analysis.scopes import FUNCTIONS, bound_names, definitions_in
 from autograph._passes.declared import Declared
 from autograph._passes.generators import (
@@ -28,6 +29,7 @@ from autograph._passes.nodes import (
     placed,
 )
 from autograph._passes.static_tests import is_static_test
+from autograph._passes.unordered import SetNames
 from autograph._passes.yields import lower_yields
 
 _BLOCKS = ("body", "orelse", "finalbody")
@@ -55,6 +57,7 @@ class LowerComprehensions(Rewriter):
       made: the functions to stand before the present statement; None where none can.
       declared: what the function around declares.
       shared: its variables that functions made of parts of it bind.
+      sets: what makes sets, and the names of such.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerComprehensions, '''
@@ -92,8 +95,10 @@ class LowerComprehensions(Rewriter):
         self.made: list[gast.AST] | None = None
         self.declared = Declared()
         self.shared: set[str] = set()
+        self.sets = SetNames(context, ())
 
     def __call__(self, node: gast.AST) -> gast.AST:
+        self.sets = SetNames(self.context, walk(node))
         if isinstance(node, gast.Lambda):
             return self.visit_Lambda(node)
         return self.visit_FunctionDef(node)
@@ -252,7 +257,7 @@ class LowerComprehensions(Rewriter):
         first.ifs = []
 
     def visit_ListComp(self, node: gast.AST) -> gast.AST:
-        if not self._is_moved(node):
+        if not self._is_moved(node) or self._is_over_set(node):
             is_operator = self._is_loop_of_operator(node)
             return self.generic_visit(listed(self.context, node)) if is_operator else self._stays(node)
         result = self.context.names.new("result")
@@ -270,6 +275,11 @@ class LowerComprehensions(Rewriter):
         )
         is_staged = is_staged and not any(each.ifs for each in node.generators)
         return (is_staged or self._is_conditional(node)) and self._can_be_lambdas(node)
+
+    def _is_over_set(self, node: gast.AST) -> bool:
+        """Whether this goes over what is made a set there, of whose elements an operator makes a list without an order."""
+        is_one = len(node.generators) == 1 and self.sets.makes_set(node.generators[0].iter)
+        return is_one and self._is_loop_of_operator(node)
 
     def _moved(
         self, node: gast.AST, body: gast.AST, start: list[gast.AST], end: gast.AST | None, base: str

@@ -27,10 +27,14 @@ MIRRORED: Mapping[str, str] = MappingProxyType({"<": ">", "<=": ">=", ">": "<", 
 
 
 class KeyedList(TracedList):
-    """The part that a `TracedSet` and a `TracedDict` share: each is a list of what it holds, in the order in which that came."""
+    """The part that a `TracedSet` and a `TracedDict` share: each is a list of what it holds, in the order in which that came.
+
+    Attributes: has_order (whether that is Python's).
+    """
 
     __slots__ = ()
     stands_for: type = set
+    has_order = True
 
     def key_of(self, element: Any) -> Any:
         """The key of an element."""
@@ -47,6 +51,10 @@ class KeyedList(TracedList):
           StagingError: it is not known.
         """
         raise NotImplementedError
+
+    def listed(self) -> TracedList:
+        """What ``list`` makes of it."""
+        return self.in_order()
 
     def members(self) -> TracedList:
         """A list of the keys, for what does not depend on their order."""

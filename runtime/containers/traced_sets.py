@@ -20,6 +20,7 @@ from autograph.runtime.containers.keyed_lists import (
 )
 from autograph.runtime.containers.padded import Padded, as_padded, as_seen
 from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.containers.unordered_lists import UnorderedList
 from autograph.runtime.tracing.language import LANGUAGE
 
 
@@ -28,6 +29,7 @@ class TracedSet(KeyedList):
     """A set made inside a trace. It has its elements in the order in which they came, which is not Python's: nobody may see it."""
 
     __slots__ = ()
+    has_order = False
 
     def __init__(self, values: Iterable[Any] = (), checks: Any = None) -> None:
         super().__init__((), checks)
@@ -51,6 +53,17 @@ class TracedSet(KeyedList):
                 raise without_order("This reads")
             return TracedList(known, self.checks)
         return self.members()
+
+    def listed(self) -> TracedList:
+        if not self._is_padded() and list.__len__(self) < 2:
+            return self.members()
+        made = UnorderedList((), self.checks)
+        known = self.resolve()
+        return (
+            made.holding(self._copied())
+            if known is self or LANGUAGE.operators.backend.is_tracing()
+            else self.in_order()
+        )
 
     def members(self) -> TracedList:
         self.note_read()

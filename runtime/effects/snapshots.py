@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 
+from autograph.runtime.containers.unordered_lists import UnorderedList
 from autograph.runtime.effects.as_python import as_python, resolved_values
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.statement_variables import has_contents
@@ -37,9 +38,19 @@ def any_shown_by_class(value: Any) -> bool:
 
 
 def with_snapshots(value: Any) -> Any:
-    """A value with snapshots in the places of the objects in it whose class defines their text, if there are no Variables in them."""
+    """A value with snapshots in the places of the objects in it whose class defines their text, if there are no Variables in them.
+
+    Raises:
+      StagingError: the order of a set is to be shown.
+    """
+
+    def shown(part: Any) -> Any:
+        if isinstance(part, UnorderedList):
+            return part.resolve()
+        return snapshot_of(part) or part if is_shown_by_class(part) else part
+
     return jax.tree_util.tree_map(
-        lambda part: snapshot_of(part) or part if is_shown_by_class(part) else part, value, is_leaf=is_shown_by_class
+        shown, value, is_leaf=lambda part: isinstance(part, UnorderedList) or is_shown_by_class(part)
     )
 
 

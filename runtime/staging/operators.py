@@ -433,6 +433,7 @@ class Operators(InTrace):
 
     generator = _operator(reductions, Reductions.generator)
     list_of = _operator(reductions, Reductions.list_of)
+    in_any_order = _operator(reductions, Reductions.in_any_order)
     best_of = _operator(reductions, Reductions.best_of)
 
     @lazy

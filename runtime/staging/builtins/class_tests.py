@@ -17,6 +17,7 @@ from autograph.runtime.code.code_names import class_attribute
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.containers.unordered_lists import UnorderedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import AttributePlace
@@ -233,7 +234,7 @@ def _python_number(value: Any) -> Any:
 
 def _as_python_has(value: Any) -> Any:
     """A value of the class that Python's would be of."""
-    if isinstance(value, KeyedList):
+    if isinstance(value, KeyedList) and not isinstance(value, UnorderedList):
         return value.plain()
     if stands_for_text(value):
         return ""

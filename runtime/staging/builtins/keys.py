@@ -21,6 +21,7 @@ from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import is_perhaps
 from autograph.runtime.layouts.statement_variables import stands_for_text
+from autograph.runtime.staging.builtins.reductions import Generator
 from autograph.runtime.tracing.births import Births, can_be_element
 from autograph.runtime.tracing.locations import calling_line
 from autograph.runtime.tracing.recording import births
@@ -326,7 +327,10 @@ def _elements(values: Iterable[Any]) -> Iterable[Any]:
 
 
 def in_any_order(iterable: Any, key: Any) -> Any:
-    """A list of what a set or dict is iterated over, for what does not depend on the order; any other iterable as it is."""
+    """A list of what a set or dict is iterated over, or a generator expression over that, for what does not depend on the order; any
+    other iterable as it is."""
+    if isinstance(iterable, Generator) and key is None:
+        return iterable.in_any_order()
     if not isinstance(iterable, KeyedList):
         return iterable
     return iterable.members() if key is None else iterable.in_order()

@@ -424,8 +424,11 @@ class Builtins(InTrace):
     def _list(self, *args: Any) -> Any:
         if args:
             self.refuse_pending(args[0])
-            given = args[0].in_order() if isinstance(args[0], KeyedList) else self._given(args[0])
-            args = (given, *args[1:])
+            if len(args) == 1 and isinstance(args[0], KeyedList):
+                return args[0].listed()
+            if isinstance(args[0], Generator) and (unordered := args[0].in_any_order()) is not args[0]:
+                return self.reductions.in_no_order(unordered)
+            args = (self._given(args[0]), *args[1:])
             if self.generators.source_of(args[0]) is not None:
                 return self.reductions.listed(args[0])
         if args and isinstance(args[0], StagedRange) and args[0].is_traced():
@@ -441,7 +444,7 @@ class Builtins(InTrace):
     def _tuple(self, *args: Any) -> Any:
         if not args or type(args[0]) is tuple:
             return tuple(*args)
-        items = self._list(*args)
+        items = self._list(args[0].in_order() if isinstance(args[0], KeyedList) else args[0], *args[1:])
         return self.tuple_of_list(items.copy() if is_traced_list(items) else items)
 
     def tuple_of_list(self, items: list[Any]) -> Any:

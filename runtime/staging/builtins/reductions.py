@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import functools
 import itertools
 import operator
@@ -18,13 +19,21 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.element_order import order_of
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged
 from autograph.runtime.containers.iterators import SequenceIterator
+from autograph.runtime.containers.keyed_lists import KeyedList, without_order
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_lists import EmptyListError, TracedList
+from autograph.runtime.containers.traced_sets import is_set
+from autograph.runtime.containers.unordered_lists import UnorderedList
+from autograph.runtime.heap.journal import Journal
 from autograph.runtime.layouts.optional import Optional, held_in, present_in, used
+from autograph.runtime.layouts.statement_variables import value_of
+from autograph.runtime.staging.access.absences import makes_missing
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
+from autograph.runtime.tracing.recording import effects_recorded
 
+_ASKED = (str, list, tuple, dict, set, frozenset, range)
 NUMBERS = (int, float, complex, np.ndarray, np.generic, jax.Array)
 
 
@@ -82,6 +91,23 @@ class Generator:
     def arguments(self, item: Any) -> tuple[Any, ...]:
         """What the functions take for an item."""
         return (item,) if self.unpack is None else tuple(self.operators.parts(item, self.unpack))
+
+    def in_any_order(self) -> Generator:
+        """The same over a list of the elements of a set, for what does not depend on their order.
+
+        Raises:
+          StagingError: to make an element does something, of which the order could be seen.
+        """
+        items = self.items
+        if not isinstance(items, KeyedList) or items.has_order or self.is_nested:
+            return self
+        pure, condition = self.operators.without_effects, self.condition
+        return dataclasses.replace(
+            self,
+            element=pure(self.element),
+            items=items.members(),
+            condition=None if condition is None else pure(condition),
+        )
 
     def __iter__(self) -> Iterator[Any]:
         for item in self.items:
@@ -179,6 +205,26 @@ class Reductions:
         found = Generator(element, items, condition, unpack, is_nested, python_only, self)
         return iter(found) if self.backend.is_eager() else found
 
+    @property
+    def journal(self) -> Journal:
+        """What is written in the trace."""
+        return self.raising.journal
+
+    def without_effects(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that is refused where it does anything but return something."""
+
+        def call(*args: Any) -> Any:
+            if not self.journal.is_open:
+                raise without_order("Something may be done here for each element, in")
+            effects = effects_recorded()
+            with self.journal.observed() as written:
+                found = function(*args)
+            if written or effects_recorded() != effects:
+                raise without_order("Something is done here for each element, in")
+            return found
+
+        return call
+
     def list_of(
         self,
         element: Callable[..., Any],
@@ -196,6 +242,8 @@ class Reductions:
         found = Generator(element, items, condition, unpack, is_nested, python_only, self)
         if self.backend.is_eager():
             return list(found)
+        if (unordered := found.in_any_order()) is not found:
+            return self.in_no_order(unordered)
         is_loop = is_conditional or condition is not None or self._is_advanced_by_loops(items)
         is_loop = is_loop or (
             self._is_long(items) if type(items) is range and not is_nested else self.has_traced_length(items)
@@ -207,6 +255,24 @@ class Reductions:
         kept = self.new_list([])
         self._append_each(found, kept)
         return kept
+
+    def in_any_order(self, iterable: Any, *changed: Any, asked: tuple[Any, ...] = ()) -> Any:
+        """What a loop goes over whose iterations may come in any order if what they change are numbers, or sets.
+
+        ``asked``: what they ask for items, which that must not change.
+        """
+        if not isinstance(iterable, KeyedList) or iterable.has_order:
+            return iterable
+        is_kept = builtins.all(isinstance(each, NUMBERS) or is_set(each) for each in map(value_of, changed))
+        is_kept = is_kept and builtins.all(isinstance(each, (*_ASKED, *NUMBERS)) for each in asked)
+        return iterable.members() if is_kept and not builtins.any(map(makes_missing, asked)) else iterable
+
+    def in_no_order(self, generator: Generator) -> UnorderedList:
+        """A list of the elements that are made of those of a set."""
+        kept = self._appended(generator)
+        return UnorderedList((), generator.items.checks).holding(
+            kept.contents() if isinstance(kept, TracedList) else tuple(kept)
+        )
 
     def _append_each(self, generator: Generator, kept: list[Any]) -> None:
         """Append the elements: Python goes over the items, and loops over those of clauses of traced length."""

@@ -1,0 +1,83 @@
+"""`UnorderedList`: the elements of a set as a list. Their order is not Python's, so what depends on it is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+from autograph.runtime.containers.keyed_lists import KeyedList, without_order
+from autograph.runtime.containers.padded import Padded, as_seen
+from autograph.runtime.containers.traced_lists import TracedList
+
+
+class _ListOfSet(list[Any]):
+    """What `UnorderedList` stands for: a list, whose items others may not take in the order that they have."""
+
+
+_ListOfSet.__name__ = "list"
+
+
+@jax.tree_util.register_pytree_node_class
+class UnorderedList(KeyedList):
+    """What ``list(s)`` returns of a set of which only run time knows the elements: has a length, elements and a sum.
+
+    `sort` gives it an order: it is any list then.
+    """
+
+    __slots__ = ()
+    stands_for = _ListOfSet
+    has_order = False
+
+    def key_of(self, element: Any) -> Any:
+        return element
+
+    def keys_held(self) -> Padded | None:
+        return as_seen(self.contents())
+
+    def in_order(self) -> TracedList:
+        raise without_order("This reads")
+
+    def resolve(self) -> Any:
+        raise without_order("A result, or a text, has")
+
+    def members(self) -> TracedList:
+        self.note_read()
+        return TracedList((), self.checks).holding(self._copied())
+
+    def plain(self) -> Any:
+        raise without_order("This reads")
+
+    def holding(self, contents: Any) -> UnorderedList:
+        made = UnorderedList((), self.checks)
+        made.set_contents(contents)
+        if self.checks is not None:
+            self.checks.journal.born(made)
+        return made
+
+    def listed(self) -> UnorderedList:
+        return self.copy()
+
+    def copy(self) -> UnorderedList:
+        """As list's."""
+        self.note_read()
+        return self.holding(self._copied())
+
+    def compared(self, symbol: str, other: Any) -> Any:
+        if isinstance(other, list):
+            raise without_order("This compares")
+        return symbol == "!=" if symbol in ("==", "!=") else NotImplemented
+
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        if key is not None:
+            raise without_order("Elements with equal keys keep")
+        if self.checks.journal.is_open and not self.checks.journal.has_made(self):
+            raise without_order("A list that is sorted in a staged statement, and was made before, may have")
+        TracedList.sort(self, reverse=reverse)
+        self.__class__ = TracedList  # type: ignore[assignment]
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise without_order("This reads")
+
+    append = extend = insert = remove = reverse = pop = index = exchange = set_slice = element = _refuse
+    __getitem__ = __setitem__ = __delitem__ = __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = _refuse
