@@ -101,7 +101,7 @@ def test_a_text_that_is_read_is_refused(use):
     [
         lambda n: hash(n),
         lambda n: "ab".encode(n),
-        lambda n: n.bit_length(),
+        lambda n: n.to_bytes(2, "big"),
         lambda n: bytes([n]),
         lambda n: n.item(),
     ],

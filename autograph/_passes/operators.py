@@ -44,7 +44,9 @@ _COMPARISONS: Mapping[type, tuple[str, tuple[str, ...]]] = MappingProxyType(
 _UNARY: Mapping[type, tuple[str, str]] = MappingProxyType(
     {gast.USub: ("-", "neg"), gast.UAdd: ("+", "pos"), gast.Invert: ("~", "invert")}
 )
-OPERATORS = frozenset(
+OF_NUMBERS = frozenset(["bit_length", "bit_count", "is_integer", "numerator", "denominator"])
+"""What Python's numbers have, and arrays have not."""
+OPERATORS = OF_NUMBERS | frozenset(
     f"__{name}__"
     for names in [
         *((name, f"r{name}", f"i{name}") for _, name in _BINARY.values()),
@@ -53,7 +55,7 @@ OPERATORS = frozenset(
     ]
     for name in names
 )
-"""The names of all methods that an operator may lead to."""
+"""The names of all methods that an operator may lead to, and of what only numbers have."""
 _OF_BITS = (gast.BitAnd, gast.BitOr, gast.BitXor, gast.MatMult)  # of truth values they are truth values in Python, too
 _RAISED = (ZeroDivisionError, OverflowError, ValueError)
 # What returns a truth value, in the user's code and in what the passes before this have made of it.

@@ -24,6 +24,7 @@ from autograph.runtime.heap.list_outputs import leave_plain_lists
 from autograph.runtime.heap.places import owner_of
 from autograph.runtime.layouts.large_ints import too_large_for_arrays
 from autograph.runtime.signatures.given_lists import GivenLists
+from autograph.runtime.staging.access.numbers import OF_TRACED_NUMBERS
 from autograph.runtime.staging.operators import Operators
 from autograph.runtime.tracing.births import OperatorsAsked, TraceAgain
 from autograph.runtime.tracing.concretization import (
@@ -97,12 +98,20 @@ def _called(made: Operators, conversion: Conversion, args: Any, kwargs: Any) -> 
     """
     try:
         return _recursive(made, conversion.present())(*args, **kwargs)
-    except (jax.errors.TracerBoolConversionError, OverflowError) as error:
-        is_known = not isinstance(error, OverflowError) or too_large_for_arrays(str(error))
-        line = line_of_operator(error, made.converter.is_converted_code) if is_known else None
+    except (jax.errors.TracerBoolConversionError, OverflowError, AttributeError) as error:
+        line = line_of_operator(error, made.converter.is_converted_code) if _is_of_operator(error) else None
         if LOCAL.repeated is None or line is None or not made.converter.ask_operators(*line):
             raise
         raise OperatorsAsked(line, functools.partial(_refused, error)) from None
+
+
+def _is_of_operator(error: Exception) -> bool:
+    """Whether an operator that is asked in the trace may do what Python, or JAX, has raised this of."""
+    if isinstance(error, OverflowError):
+        return too_large_for_arrays(str(error)) is not None
+    return not isinstance(error, AttributeError) or (
+        error.name in OF_TRACED_NUMBERS and isinstance(error.obj, jax.core.Tracer)
+    )
 
 
 def _refused(error: Exception) -> Exception:

@@ -32,6 +32,7 @@ from autograph.runtime.layouts.perhaps import has_perhaps, is_sentinel
 from autograph.runtime.layouts.perhaps import read as read_of
 from autograph.runtime.layouts.statement_variables import holds_traced, tested
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
+from autograph.runtime.staging.access.numbers import OF_TRACED_NUMBERS
 from autograph.runtime.staging.access.value_errors import ValueErrors
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, effects_recorded
@@ -399,6 +400,8 @@ class Operations(InTrace):
     def get_attr(self, target: Any, name: str) -> Any:
         """``target.name``, where that may be a property."""
         kind = type(target)
+        if name in OF_TRACED_NUMBERS and self._is_traced_number(target):
+            return OF_TRACED_NUMBERS[name](target)
         if kind is super:
             return self._inherited(target, name)
         if kind is OneOf and name.startswith("__") and name.endswith("__"):

@@ -17,10 +17,12 @@ import numpy as np
 from autograph.runtime.containers.iterables import StagedItems, StagedRange, can_stage
 from autograph.runtime.containers.iterators import EndlessIterator, Iterated
 from autograph.runtime.containers.traced_lists import is_array_list, is_traced_list
+from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.statement_variables import holds_traced
 from autograph.runtime.staging.builtins import generator_forms as forms
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
+from autograph.runtime.tracing.locations import user_location
 
 # What calls the functions it is given, and is not written in Python.
 CALLING = (
@@ -46,6 +48,8 @@ _OF_LISTS = (
 # What makes a generator of converted code of an iterable, if the function it is given takes that; else it returns None.
 Definition = Callable[..., Any]
 _BOUNDS = "Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize."
+
+_OF_SIZE = (itertools.combinations, itertools.combinations_with_replacement, itertools.permutations)
 
 
 class DerivedGenerators:
@@ -132,6 +136,8 @@ class DerivedGenerators:
         def call(*args: Any, **kwargs: Any) -> Any:
             if self.generators.backend.is_eager():
                 return overload(*args, **kwargs)
+            if plain in _OF_SIZE and any(map(self.generators.backend.is_traced, (*args[1:], *kwargs.values()))):
+                raise _unknown_size(plain)
             found = None
             if form is not None and plain not in _OF_LISTS and any(map(_has_open_length, _iterables_of(plain, args))):
                 found = form(*args, **kwargs)
@@ -411,3 +417,10 @@ def _iterables_of(plain: Any, args: Sequence[Any]) -> Sequence[Any]:
 def _group(items: list[Any]) -> Any:
     """The items of a group, which are there once."""
     return StagedItems((items,), "filter") if is_traced_list(items) else Iterated("groupby", lambda: iter(items))
+
+
+def _unknown_size(plain: Any) -> StagingError:
+    return StagingError(
+        f"{user_location()}\n  `{plain.__name__}` is given a traced number: how many items each tuple has must be known while tracing.\n  "
+        "Pass a Python number (each value is then traced separately), or write the loops, or the recursion, over a list of indices."
+    )

@@ -1,0 +1,58 @@
+"""Methods and attributes of Python's numbers that arrays lack, of traced numbers."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+
+def _bits(value: Any) -> Any:
+    """The magnitude of an integer, in bits."""
+    if not jnp.issubdtype(value.dtype, jnp.integer) and value.dtype != bool:
+        raise AttributeError(f"'{value.dtype.name}' object has no attribute 'bit_length'")
+    value = value.astype(int) if value.dtype == bool else value
+    return jnp.abs(value).astype(f"uint{8 * value.dtype.itemsize}")
+
+
+def _bit_length(value: Any) -> Callable[[], Any]:
+    bits = _bits(value)
+    return lambda: (8 * bits.dtype.itemsize - jax.lax.clz(bits)).astype(int)
+
+
+def _bit_count(value: Any) -> Callable[[], Any]:
+    bits = _bits(value)
+    return lambda: jax.lax.population_count(bits).astype(int)
+
+
+def _is_integer(value: Any) -> Callable[[], Any]:
+    return lambda: jnp.isfinite(value) & (jnp.floor(value) == value)
+
+
+def _integer(value: Any, name: str) -> Any:
+    if not jnp.issubdtype(value.dtype, jnp.integer) and value.dtype != bool:
+        raise AttributeError(f"'{value.dtype.name}' object has no attribute {name!r}")
+    return value.astype(int) if value.dtype == bool else value
+
+
+def _numerator(value: Any) -> Any:
+    return _integer(value, "numerator")
+
+
+def _denominator(value: Any) -> Any:
+    return jnp.ones_like(_integer(value, "denominator"))
+
+
+OF_TRACED_NUMBERS: Mapping[str, Callable[[Any], Any]] = types.MappingProxyType(
+    {
+        "bit_length": _bit_length,
+        "bit_count": _bit_count,
+        "is_integer": _is_integer,
+        "numerator": _numerator,
+        "denominator": _denominator,
+    }
+)
+"""By name, what a traced number has for it."""
