@@ -317,7 +317,7 @@ def test_a_list_that_is_passed_on_is_written_by_all_calls():
         agrees_when_compiled(function, *_N)
 
 
-def test_a_list_that_a_call_makes_and_passes_on_is_not_written():
+def test_a_list_that_the_first_call_makes_and_passes_on_is_written():
     def put(i, values=None):
         if values is None:
             values = [0]
@@ -326,8 +326,18 @@ def test_a_list_that_a_call_makes_and_passes_on_is_not_written():
             put(i - 1, values)
         return values
 
+    agrees_when_compiled(put, *_N)
+
+
+def test_a_list_that_each_call_makes_and_passes_on_is_not_written():
+    def put(i, values):
+        values[0] = values[0] + i
+        if i > 0:
+            put(i - 1, [values[0]])
+        return values
+
     with pytest.raises(ag.StagingError, match="writes to a list or dict that it is given as an argument"):
-        ag.function(lambda n: put(n))(jnp.array(3))
+        ag.function(lambda n: put(n, [0]))(jnp.array(3))
 
 
 def test_functions_that_call_each_other_and_share_variables():

@@ -293,7 +293,7 @@ class Operations(InTrace):
         """A comparison of traced integers with an int that none of them can be; None if it is no such."""
         for one, other in ((left, right), (right, left)):
             if type(other) is int and self.backend.is_traced(one) and jnp.issubdtype(one.dtype, jnp.integer):
-                bounds = jnp.iinfo(one.dtype)
+                bounds = np.iinfo(one.dtype)
                 if not bounds.min <= other <= bounds.max:
                     sides = (0, other) if one is left else (other, 0)
                     return jnp.full(one.shape, plain(*sides))

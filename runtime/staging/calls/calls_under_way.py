@@ -142,6 +142,7 @@ class CallsUnderWay:
       shared: the containers among the outermost call's arguments that calls are given as they are, by identity.
       followed: how many calls in the outermost have been followed.
       follows_all: whether all calls are followed, whatever comes of it.
+      is_entered: whether the first call is followed, and those in it are outermost ones.
       is_settled: whether it has been found of all which call themselves.
       kept: the functions that signatures are of, so that no others get the identities of their variables.
     """
@@ -155,6 +156,7 @@ class CallsUnderWay:
         self.shared: dict[int, Any] = {}
         self.followed = 0
         self.follows_all = False
+        self.is_entered = False
         self.is_settled = False
         self.kept: dict[Any, types.FunctionType] = {}
 

@@ -189,6 +189,8 @@ class Recursion(InTraceOfCalls):
                     failed = error
                 # After the handler: an exception of the program is none of this one's.
                 shared = {} if calls.shared else call.mutable_arguments()
+                if not shared and _may_be_of_argument(failed) and not calls.is_entered:
+                    return self._entered(call)
                 if not shared:
                     return self._all_followed(call, failed)
                 calls.forget()
@@ -197,6 +199,16 @@ class Recursion(InTraceOfCalls):
                 given = self._signature(call)
         finally:
             calls.end()
+
+    def _entered(self, call: Call) -> Any:
+        """The result of a call that makes a list, or a dict, which the calls in it write to: each of these is an outermost one."""
+        calls = self.calls
+        calls.end()
+        calls.is_entered = True
+        try:
+            return call.follow()
+        finally:
+            calls.is_entered = False
 
     def _all_followed(self, call: Call, error: Exception) -> Any:
         """The result of a call that cannot be staged as one, with all calls in it followed, which may come to an end.
@@ -410,6 +422,11 @@ class Recursion(InTraceOfCalls):
                 f"{active.marker.where}\n  {active.marker.name!r} and {around.marker.name!r} call each other under a traced condition. "
                 "The first reads variables of the second, and each call has variables of its own.\n  Pass their values as arguments."
             )
+
+
+def _may_be_of_argument(error: Exception) -> bool:
+    """Whether a trace has failed that may not, once a list or dict that the first call makes is one that calls are given."""
+    return isinstance(error, StagingError) and (error._is_endless or error._is_of_argument)
 
 
 class _Bound:

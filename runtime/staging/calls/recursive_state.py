@@ -214,10 +214,12 @@ class CarriedState:
 
     def refuse_argument(self, where: str) -> NoReturn:
         """Refuse a write to an argument."""
-        raise StagingError(
+        error = StagingError(
             f"{where}\n  {self._name!r} calls itself under a traced condition, and writes to a list or dict that it is given as an "
             "argument.\n  Make the list before the first call, which all calls pass on, or let a variable around the function hold it."
         )
+        error._is_of_argument = True
+        raise error
 
     def _held(self, place: Place) -> Any:
         value = place.get()
