@@ -6,7 +6,6 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 
@@ -20,12 +19,19 @@ def _bits(value: Any) -> Any:
 
 def _bit_length(value: Any) -> Callable[[], Any]:
     bits = _bits(value)
-    return lambda: (8 * bits.dtype.itemsize - jax.lax.clz(bits)).astype(int)
+
+    def call() -> Any:
+        below = bits  # with all bits set below the highest
+        for shift in (1, 2, 4, 8, 16, 32)[: (8 * bits.dtype.itemsize).bit_length() - 1]:
+            below = below | (below >> shift)
+        return jnp.bitwise_count(below).astype(int)
+
+    return call
 
 
 def _bit_count(value: Any) -> Callable[[], Any]:
     bits = _bits(value)
-    return lambda: jax.lax.population_count(bits).astype(int)
+    return lambda: jnp.bitwise_count(bits).astype(int)
 
 
 def _is_integer(value: Any) -> Callable[[], Any]:
