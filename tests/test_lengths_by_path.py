@@ -75,7 +75,7 @@ def test_a_list_that_the_function_has_not_made_keeps_its_length():
         return pair
 
     for program in (written, held):
-        with pytest.raises(ag.StagingError, match=r"to a copy, list\((xs|pair\[0\])\)"):
+        with pytest.raises(ag.StagingError, match="The length of a list argument depends on a traced value"):
             jax.jit(ag.convert(program))(INPUTS[0], [1.0])
 
 

@@ -14,9 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend, LeafType
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.element_kinds import Kind, flatten_element
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
-from autograph.runtime.containers.padded import Padded, has_mutable, with_row
+from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Journal
@@ -42,14 +43,10 @@ class GrowingList:
         self.statics = [leaf if type is None else None for leaf, type in zip(leaves, types, strict=True)]
         self.types: list[LeafType | None] = types
         self.slots = [Slot(f"elements of {place.name}", self._buffer(type)) for type in types if type is not None]
+        self.are_weak = [type.weak_type for type in types if type is not None]
 
     def _buffer(self, type: LeafType) -> Any:
-        shape = (self.length, *type.shape)
-        return (
-            self.backend.zeros(dataclasses.replace(type, shape=shape))
-            if type.weak_type
-            else np.zeros(shape, type.dtype)
-        )
+        return np.zeros((self.length, *type.shape), type.dtype)
 
     def has_grown_otherwise(self) -> bool:
         """Whether an iteration does not append what the one before it did: only the run knows how long the list is, or which of
@@ -81,7 +78,9 @@ class GrowingList:
                     f"{where}\n  The iterations of this staged loop append arrays of different shapes to a list: "
                     f"{buffer.shape[1:]} and {element.shape}.\n  Pad them to one shape."
                 )
-            slot.set(with_row(buffer, index, element))
+            dtype = jnp.promote_types(buffer.dtype, element.dtype)
+            slot.set(buffer.astype(dtype).at[index].set(element.astype(dtype)))
+        self.are_weak = [self.backend.type_of(leaf).weak_type for leaf in arrays]
 
     def bind(self, journal: Journal) -> None:
         """Append to the list what all iterations have appended: if that is much, as the arrays that hold it."""
@@ -89,12 +88,11 @@ class GrowingList:
             kind, arrays = self._stacked()
             journal.write(self.place, Padded(self.length, arrays, kind, self.length))
             return
-        contents = list(self.entry)
+        contents, arrays = list(self.entry), self._arrays()
         for k in range(self.length):
-            buffers = iter(self.slots)
+            left = iter(arrays)
             leaves = [
-                static if type is None else jnp.asarray(next(buffers).get())[k]
-                for static, type in zip(self.statics, self.types, strict=True)
+                static if type is None else next(left)[k] for static, type in zip(self.statics, self.types, strict=True)
             ]
             contents += self.structure.build(leaves)
         journal.write(self.place, tuple(contents))
@@ -106,9 +104,18 @@ class GrowingList:
         elements = self.structure.template
         return isinstance(self.place.owner, TracedList) and len(elements) == 1 and not has_mutable(elements[0])
 
+    def _arrays(self) -> list[Any]:
+        """The arrays of all elements' leaves, of the type that the leaves have: the buffers are strong."""
+        arrays = [jnp.asarray(slot.get()) for slot in self.slots]
+        types = [
+            dataclasses.replace(self.backend.type_of(array), weak_type=is_weak)
+            for array, is_weak in zip(arrays, self.are_weak, strict=True)
+        ]
+        return [STAGING.retyped(array, type) for array, type in zip(arrays, types, strict=True)]
+
     def _stacked(self) -> tuple[Kind, list[Any]]:
         """What an element is like, and the arrays of all elements' leaves, in the order of its layout."""
-        arrays = [jnp.asarray(slot.get()) for slot in self.slots]
+        arrays = self._arrays()
         left = iter(arrays)
         leaves = [static if type is None else next(left) for static, type in zip(self.statics, self.types, strict=True)]
         known = set(map(id, arrays))
