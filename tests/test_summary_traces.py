@@ -382,7 +382,7 @@ def test_the_profile_names_the_lines_of_the_user(tmp_path):
         for each in plane.lines
         for event in each.events
     }
-    assert any(name.startswith("$boarded.py:") and name.endswith(" loop_body") for name in names)
+    assert any(name.startswith("$boarded.py:") and name.endswith(" fit_line") for name in names)
     assert b"fit_line.<locals>.loop_body" in profile.read_bytes(), (
         "the compiled program's operations have their functions"
     )
