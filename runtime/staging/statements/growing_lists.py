@@ -80,7 +80,7 @@ class GrowingList:
                 )
             dtype = jnp.promote_types(buffer.dtype, element.dtype)
             slot.set(buffer.astype(dtype).at[index].set(element.astype(dtype)))
-        self.are_weak = [self.backend.type_of(leaf).weak_type for leaf in arrays]
+        self.are_weak = [STAGING.type_of(leaf).weak_type for leaf in arrays]
 
     def bind(self, journal: Journal) -> None:
         """Append to the list what all iterations have appended: if that is much, as the arrays that hold it."""
@@ -108,7 +108,7 @@ class GrowingList:
         """The arrays of all elements' leaves, of the type that the leaves have: the buffers are strong."""
         arrays = [jnp.asarray(slot.get()) for slot in self.slots]
         types = [
-            dataclasses.replace(self.backend.type_of(array), weak_type=is_weak)
+            dataclasses.replace(STAGING.type_of(array), weak_type=is_weak)
             for array, is_weak in zip(arrays, self.are_weak, strict=True)
         ]
         return [STAGING.retyped(array, type) for array, type in zip(arrays, types, strict=True)]
