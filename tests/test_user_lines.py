@@ -31,10 +31,7 @@ def test_frames_between_the_caller_and_the_error(wrap):
     frames = traceback.extract_tb(caught.value.__traceback__)
     assert {frame.filename for frame in frames} == {__file__}
     assert [frame.line for frame in frames[1:]] == [
-        "for i in range(3):",
-        "while x.sum() > 1:",
         "x = x + inner(x, y)",
-        "if a.sum() > 0:",
         "return jnp.dot(a, b)",
     ]
     assert all(frame.colno is not None for frame in frames), "the columns that carets are drawn under"

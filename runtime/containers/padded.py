@@ -408,6 +408,8 @@ class Padded:
 
     def number(self, found: Any) -> Any:
         """What is computed of the elements, each of which is an array: a number of Python's if they are, or are truth values."""
+        if self.kind.is_variable:
+            return self.values().number(found)
         (type,) = self.types
         is_python = type.weak_type or type.dtype == np.bool_
         return STAGING.retyped(found, replace(STAGING.type_of(found), weak_type=True)) if is_python else found
