@@ -1334,3 +1334,16 @@ def test_constants_of_numpy_are_copied_when_they_are_recorded():
         assert jnp.ravel(jax.jacobian(f)(jnp.ones(2), True)).tolist() == [1, 0, 0, 1]
     held = jax.make_jaxpr(lambda x: program(x, False))(jnp.ones(2)).consts
     assert any(np.array_equal(each, [2, 2]) for each in held[:1])  # JAX holds the array itself
+
+
+def test_an_array_of_numpy_that_nothing_writes_to_is_one_constant():
+    weights = np.ones(3, np.float32)
+
+    def program(x):
+        jax_compat.copy_constants()
+        for _ in range(5):
+            x = x * weights
+        return x
+
+    (held,) = jax.make_jaxpr(program)(jnp.ones(3)).consts
+    assert held is not weights

@@ -901,14 +901,27 @@ def equations_recorded() -> int:
     return 0 if trace is None else len(trace.frame.tracing_eqns)
 
 
-class _Copies(dict[Any, Any]):
-    """The constants of a program that is being recorded: of arrays of NumPy's, which may be written to before it runs, copies.
+class _Tracers(weakref.WeakValueDictionary[int, Any]):
+    """The tracers of constants, by the constants' identities.
 
-    Args:
-      known: finds their tracers by the identities of the constants.
+    Attributes:
+      copies: of arrays of NumPy's that may be written to, each with the copy that its tracer has the value of.
     """
 
-    def __init__(self, known: Any, constants: Mapping[Any, Any]) -> None:
+    def __init__(self, tracers: Any) -> None:
+        super().__init__(tracers)
+        self.copies: dict[int, tuple[Any, Any]] = {}
+
+    def get(self, identity: int, default: Any = None) -> Any:
+        """The tracer of a constant that has not been written to since."""
+        array, copied = self.copies.get(identity, (None, None))
+        return default if array is not None and not np.array_equal(array, copied) else super().get(identity, default)
+
+
+class _Copies(dict[Any, Any]):
+    """The constants of a program that is being recorded: of arrays of NumPy's, which may be written to before it runs, copies."""
+
+    def __init__(self, known: _Tracers, constants: Mapping[Any, Any]) -> None:
         super().__init__()
         self._known = known
         for variable, constant in constants.items():
@@ -916,8 +929,9 @@ class _Copies(dict[Any, Any]):
 
     def __setitem__(self, variable: Any, constant: Any) -> None:
         if isinstance(constant, np.ndarray) and constant.flags.writeable:
-            self._known.pop(id(constant), None)  # it may be written to, or another come to have its id
-            constant = constant.copy()
+            copied = constant.copy()
+            self._known.copies[id(constant)] = constant, copied
+            constant = copied
         super().__setitem__(variable, constant)
 
 
@@ -928,6 +942,7 @@ def copy_constants() -> None:
         trace = traces.pop()
         frame = getattr(trace, "frame", None)
         if frame is not None and type(frame.constvar_to_val) is not _Copies:
+            frame.constid_to_tracer = _Tracers(frame.constid_to_tracer)
             frame.constvar_to_val = _Copies(frame.constid_to_tracer, frame.constvar_to_val)
         inner = (trace_around(trace), getattr(trace, "tangent_trace", None))
         traces += [each for each in inner if each is not None and each is not trace]
