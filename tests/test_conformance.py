@@ -9,6 +9,7 @@ import pytest
 from autograph.tools.conformance import __main__ as command
 from autograph.tools.conformance.comparison import Comparison, compare
 from autograph.tools.conformance.table import as_markdown
+from tests.rooms import ROOT
 
 needs_the_tests = pytest.mark.skipif(
     importlib.util.find_spec("test.test_scope") is None, reason="this Python ships without CPython's tests"
@@ -22,6 +23,12 @@ def test_a_few_modules_pass_converted():
         assert len(comparison.plain) == comparison.passes(comparison.converted) > 0
         is_doctest = comparison.module == "test_genexps"
         assert bool(comparison.examples.get("converted")) is is_doctest  # examples were rewritten, not only run
+
+
+@needs_the_tests
+def test_the_page_names_what_differs():
+    page = str(ROOT / "docs" / "conformance.md")
+    assert command.main(["test_patma", "test_unpack_ex", "test_raise", "test_asyncgen", "--known", page]) == 0
 
 
 @needs_the_tests
