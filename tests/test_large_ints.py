@@ -80,3 +80,56 @@ def test_traced_integers_are_compared_with_ints_that_no_array_holds():
 
 def one_of_batch(f, n):
     return jax.tree.map(lambda leaf: leaf[0], jax.vmap(f)(jnp.stack([n, n])))
+
+
+def of_a_conditional(n):
+    return 1000 if n > 2 else jnp.int8(3)
+
+
+def of_branches(n):
+    if n > 2:
+        c = jnp.uint8(7)
+    else:
+        c = -1
+    return c
+
+
+def of_a_float(n):
+    return 1e6 if n > 2 else jnp.float16(2)
+
+
+def before_a_loop(n):
+    c = 300
+    for i in range(n):
+        c = jnp.uint8(i)
+    return c
+
+
+def in_a_loop(n):
+    c = jnp.int8(3)
+    while c < n:
+        c = 1000
+    return c
+
+
+def in_a_dict(n):
+    held = {"a": 1000} if n > 2 else {"a": jnp.int8(1)}
+    return held["a"]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [of_a_conditional, of_branches, of_a_float, before_a_loop, in_a_loop, in_a_dict],
+    ids=lambda f: f.__name__,
+)
+def test_a_number_that_the_dtype_of_the_other_path_cannot_hold(program):
+    wanted = [float(program(n)) for n in (0, 3, 5)]
+    for run in (ag.function(program), jax.jit(ag.convert(program))):
+        assert [float(run(jnp.int32(n))) for n in (0, 3, 5)] == wanted
+    assert jax.vmap(ag.convert(program))(jnp.array([0, 3, 5])).tolist() == wanted
+
+
+def test_a_number_that_fits_takes_the_dtype_of_the_other_path():
+    for number, other in ((5, jnp.int8(3)), (0.5, jnp.float16(2)), (7, jnp.float32(1))):
+        found = ag.function(lambda n, number=number, other=other: number if n > 2 else other)(jnp.int32(3))
+        assert found.dtype == other.dtype

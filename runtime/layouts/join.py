@@ -38,6 +38,7 @@ from autograph.runtime.layouts.kinds import (
     is_one_value,
     whole_of,
 )
+from autograph.runtime.layouts.large_ints import holding
 from autograph.runtime.layouts.mismatches import Mismatch
 from autograph.runtime.layouts.one_of import MOST_CANDIDATES, place_of, sort_of_constant
 from autograph.runtime.layouts.paths import Path, is_filled, is_item, worded
@@ -162,6 +163,8 @@ class Joiner:
             return a
         types = self._type_of(a), self._type_of(b)
         joined = None if types[0] is None or types[1] is None else self.types.join(types[0], types[1])
+        if joined is not None and (numbers := [leaf.value for leaf in (a, b) if isinstance(leaf, Static)]):
+            joined = holding(numbers, joined, types, self.types.join)
         if joined is None:
             _let_differ(a, b)
             places = (left if isinstance(left, int) else None, right if isinstance(right, int) else None)

@@ -1,11 +1,17 @@
-"""Refuse Python ints that do not fit the integer dtypes of a program."""
+"""Tell which Python numbers fit the dtypes of a program."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+
+from autograph.backends.base import LeafType
 
 _TEXTS = re.compile(
     r"overflow was encountered while parsing an argument.* with value (-?\d+)"
@@ -28,3 +34,29 @@ def too_large_for_arrays(text: str) -> str | None:
     """
     match = _TEXTS.search(text)
     return match and (match[1] or match[2])
+
+
+def holds_number(dtype: Any, value: Any) -> bool:
+    """Whether an array of this dtype can hold a Python number, to its precision.
+
+    >>> holds_number(jnp.int8, 1000), holds_number(jnp.int32, 1000), holds_number(jnp.float16, 1e6)
+    (False, True, False)
+    """
+    if type(value) is int and jnp.issubdtype(dtype, jnp.integer):
+        bounds = jnp.iinfo(dtype)
+        return int(bounds.min) <= value <= int(bounds.max)
+    if type(value) in (int, float) and jnp.issubdtype(dtype, jnp.floating):
+        return not math.isfinite(value) or abs(value) <= float(jnp.finfo(dtype).max)
+    return True
+
+
+def holding(
+    numbers: Iterable[Any],
+    joined: LeafType,
+    types: Iterable[Any],
+    join: Callable[[LeafType, LeafType], LeafType | None],
+) -> LeafType | None:
+    """A type that two values have in common, which holds the numbers that they may be: a weak type would take the other's dtype."""
+    if all(holds_number(joined.dtype, number) for number in numbers):
+        return joined
+    return join(*(replace(type, weak_type=False) for type in types))

@@ -47,6 +47,7 @@ from autograph.runtime.staging.statements.loop_state import (
     CarryChanges,
     VariableEnd,
     function_made,
+    holding_start,
     lasting,
     refuse_nesting,
     take_seen,
@@ -482,7 +483,7 @@ class Settling:
         layout = joined.layout
         assert isinstance(layout, Maybe)
         if layout != before:
-            self._widen(carried, joined, before, after)
+            self._widen(carried, holding_start(joined, carried.start, self.backend), before, after)
             return True
         carried.results = last.results(carried.types, joined.right, injected(joined.right, leaves))
         return False

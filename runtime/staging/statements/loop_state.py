@@ -7,7 +7,7 @@ import itertools
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,16 +21,17 @@ from autograph.runtime.heap.facts import Facts
 from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import Place, Region
 from autograph.runtime.heap.unknown import Reason
-from autograph.runtime.layouts.describe import typed, unflatten, untyped, without_known_tags
+from autograph.runtime.layouts.describe import typed, unflatten, untyped, with_leaves, without_known_tags
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.key_order import order_as
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of, tags_in
+from autograph.runtime.layouts.large_ints import holding
 from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, sizes_that_change, too_many
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.optional import Optional, possible_functions
 from autograph.runtime.layouts.references import is_reference
-from autograph.runtime.layouts.sides import injected
+from autograph.runtime.layouts.sides import Joined, injected
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
     Variable,
@@ -308,6 +309,16 @@ def take_seen(backend: Backend, carried: Carried, layout: Layout, leaves: Sequen
         if not joiner.mismatches:
             assert isinstance(found.layout, Maybe)
             carried.take(found.layout, injected(found.left, carried.start))
+
+
+def holding_start(joined: Joined, start: Sequence[Any], backend: Backend) -> Joined:
+    """A join of what a loop carries, whose types hold the Python numbers that it starts with."""
+    found: list[Layout] = []
+    for leaf, number in zip(leaves_of(joined.layout), injected(joined.left, start), strict=True):
+        own = backend.type_of(number) if isinstance(leaf, Array) and type(number) in (int, float) else None
+        wide = holding([number], leaf.type, (own, leaf.type), backend.join) if own and isinstance(leaf, Array) else None
+        found.append(leaf if wide is None else Array(wide))
+    return replace(joined, layout=with_leaves(joined.layout, iter(found)))
 
 
 @dataclass
