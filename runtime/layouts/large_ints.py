@@ -43,10 +43,10 @@ def holds_number(dtype: Any, value: Any) -> bool:
     (False, True, False)
     """
     if type(value) is int and jnp.issubdtype(dtype, jnp.integer):
-        bounds = jnp.iinfo(dtype)
+        bounds = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
         return int(bounds.min) <= value <= int(bounds.max)
     if type(value) in (int, float) and jnp.issubdtype(dtype, jnp.floating):
-        return not math.isfinite(value) or abs(value) <= float(jnp.finfo(dtype).max)
+        return not math.isfinite(value) or abs(value) <= float(jnp.finfo(dtype).max)  # type: ignore[no-untyped-call]
     return True
 
 
