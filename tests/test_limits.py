@@ -988,9 +988,16 @@ def recursion():
             to_an_argument(x / 2, out)
         return out[0]
 
+    def to_one_of_its_own(x, out):
+        out[0] += x
+        if x > 1:
+            to_one_of_its_own(x / 2, [out[0]])
+        return out[0]
+
     refused(grown, jnp.ones(2))
     agrees(lambda x: to_an_argument(x, [0.0]), X)
-    refused(lambda x: to_an_argument(x), X, words="'to_an_argument' calls itself")
+    agrees(to_an_argument, X)
+    refused(lambda x: to_one_of_its_own(x, [0.0]), X, words="'to_one_of_its_own' calls itself")
 
 
 def halvings(x):
