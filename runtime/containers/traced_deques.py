@@ -50,12 +50,8 @@ class TracedDeque(TracedList):
     def _empty(cls, most: int | None, checks: Any) -> TracedDeque:
         return cls((), most, checks)
 
-    def holding(self, contents: Any) -> TracedDeque:
-        made = TracedDeque((), self.maxlen, self.checks)
-        made.set_contents(contents)
-        if self.checks is not None:
-            self.checks.journal.born(made)
-        return made
+    def fresh(self) -> TracedDeque:
+        return TracedDeque((), self.maxlen, self.checks)
 
     def resolve(self) -> Any:
         found = super().resolve()

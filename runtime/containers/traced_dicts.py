@@ -93,12 +93,8 @@ class TracedDict(KeyedList):
             return collections.defaultdict(self.factory, items)
         return items if self.kind is dict else self.kind(items)
 
-    def holding(self, contents: Any) -> TracedDict:
-        made = TracedDict((), self.checks, self.kind, self.factory)
-        made.set_contents(contents)
-        if self.checks is not None:
-            self.checks.journal.born(made)
-        return made
+    def fresh(self) -> TracedDict:
+        return TracedDict((), self.checks, self.kind, self.factory)
 
     def row_of(self, contents: Any) -> Any:
         if self.kind is not dict:

@@ -286,13 +286,17 @@ class TracedList(SplicedList):
             return self.holding(self._held.sliced(key).unreserved())
         return self.element(self._index(key, "list index out of range"), key)
 
-    def holding(self, contents: Any) -> TracedList:
-        """Another list, of these contents."""
-        made = TracedList((), self.checks)
+    def holding(self, contents: Any) -> Any:
+        """Another list, or what it is, of these contents."""
+        made = self.fresh()
         made.set_contents(contents)
         if self.checks is not None:
             self.checks.journal.born(made)
         return made
+
+    def fresh(self) -> TracedList:
+        """An empty one."""
+        return TracedList((), self.checks)
 
     def _make_room_for(self, value: Any, key: Any = None) -> None:
         """Be Python's own list again, where the length is known, if its arrays cannot hold this value, at ``key``, as it is.

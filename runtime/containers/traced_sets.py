@@ -75,12 +75,8 @@ class TracedSet(KeyedList):
     def plain_of(self, elements: list[Any]) -> Any:
         return set(map(scalar_of, elements))
 
-    def holding(self, contents: Any) -> TracedSet:
-        made = TracedSet((), self.checks)
-        made.set_contents(contents)
-        if self.checks is not None:
-            self.checks.journal.born(made)
-        return made
+    def fresh(self) -> TracedSet:
+        return TracedSet((), self.checks)
 
     def copy(self) -> TracedSet:
         """As set's."""

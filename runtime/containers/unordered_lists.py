@@ -48,12 +48,8 @@ class UnorderedList(KeyedList):
     def plain(self) -> Any:
         raise without_order("This reads")
 
-    def holding(self, contents: Any) -> UnorderedList:
-        made = UnorderedList((), self.checks)
-        made.set_contents(contents)
-        if self.checks is not None:
-            self.checks.journal.born(made)
-        return made
+    def fresh(self) -> UnorderedList:
+        return UnorderedList((), self.checks)
 
     def listed(self) -> UnorderedList:
         return self.copy()

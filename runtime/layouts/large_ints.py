@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 
 from autograph.backends.base import LeafType
 
@@ -21,8 +20,7 @@ _TEXTS = re.compile(
 
 def fits_integers(value: int) -> bool:
     """Whether an array of JAX's type for Python's ints can hold this."""
-    bounds = np.iinfo(jnp.result_type(int))
-    return bounds.min <= value <= bounds.max
+    return holds_number(jnp.result_type(int), value)
 
 
 def too_large_for_arrays(text: str) -> str | None:

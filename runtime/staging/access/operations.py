@@ -25,6 +25,7 @@ from autograph.runtime.heap.cached_reads import CachedRead, cached_refusal
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import array_written
+from autograph.runtime.layouts.large_ints import holds_number
 from autograph.runtime.layouts.objects import compared_fields
 from autograph.runtime.layouts.one_of import OneOf, class_of, each, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, possible_values, present_in, resolved
@@ -293,8 +294,7 @@ class Operations(InTrace):
         """A comparison of traced integers with an int that none of them can be; None if it is no such."""
         for one, other in ((left, right), (right, left)):
             if type(other) is int and self.backend.is_traced(one) and jnp.issubdtype(one.dtype, jnp.integer):
-                bounds = np.iinfo(one.dtype)
-                if not bounds.min <= other <= bounds.max:
+                if not holds_number(one.dtype, other):
                     sides = (0, other) if one is left else (other, 0)
                     return jnp.full(one.shape, plain(*sides))
         return None
