@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -131,3 +133,63 @@ def test_a_key_of_a_branch_with_a_loop_in_a_batch():
     counts = jnp.array([2, -1, 0, 3])
     found = jax.jit(jax.vmap(ag.convert(drawn)))(counts)
     np.testing.assert_array_equal(found, [drawn(count) for count in counts])
+
+
+KINDS_OF_KEYS = ["threefry2x32", "rbg"]
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_KEYS)
+def test_lists_of_keys(kind):
+    def drawn(key, n):
+        keys, later = [key], deque()
+        for i in range(n):
+            keys.append(jax.random.fold_in(key, i))
+            if i % 2 == 0:
+                later.appendleft((i, keys[-1]))
+        total = jax.random.uniform(keys.pop(1)) + len(keys)
+        while later:
+            i, each = later.pop()
+            total += i * jax.random.uniform(each)
+        return total + sum(jax.random.uniform(jax.random.fold_in(each, 3)) for each in keys)
+
+    key = jax.random.key(1, impl=kind)
+    for n in (3, 5):
+        np.testing.assert_allclose(ag.function(drawn)(key, jnp.array(n)), drawn(key, n), rtol=1e-6)
+
+
+def test_a_list_of_keys_holds_no_number():
+    @ag.function
+    def mixed(key, n):
+        keys = [key]
+        for _ in range(n):
+            keys.append(1.0)
+        return keys[0]
+
+    with pytest.raises(ag.StagingError, match=r"without a common dtype: key<fry> and float32"):
+        mixed(jax.random.key(1), jnp.array(2))
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_KEYS)
+def test_a_key_that_recursion_splits(kind):
+    def total(key, n):
+        if n == 0:
+            return 0.0
+        mine, other = jax.random.split(key)
+        return jax.random.uniform(mine) + total(other, n - 1)
+
+    key = jax.random.key(1, impl=kind)
+    np.testing.assert_allclose(ag.function(total)(key, jnp.array(4)), total(key, 4), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_KEYS)
+def test_a_key_that_only_some_iterations_assign(kind):
+    def drawn(key, n):
+        for i in range(n):
+            if i == 1:
+                chosen = jax.random.fold_in(key, i)
+        return jax.random.uniform(chosen)
+
+    key = jax.random.key(1, impl=kind)
+    np.testing.assert_allclose(ag.function(drawn)(key, jnp.array(3)), drawn(key, 3), rtol=1e-6)
+    with pytest.raises(UnboundLocalError, match="chosen"):
+        ag.function(drawn)(key, jnp.array(1))

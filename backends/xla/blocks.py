@@ -16,7 +16,7 @@ from autograph.backends.xla.discharge import evaluate_some
 from autograph.backends.xla.errors import Errors
 from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind, is_literal
 from autograph.backends.xla.recursive_calls import CALLS, call_p, functions_called, refuse_transform
-from autograph.backends.xla.tracing import anything
+from autograph.backends.xla.tracing import zeros
 
 
 class Name:
@@ -262,7 +262,7 @@ class Cutter:
         last = header.parameters[1:]
         after = Code([], Return(last)) if then is Return else then(last)
         header.code = Code([Step(count, [index], [place, following, goes_on])], Branch(_either, goes_on, [after, body]))
-        blank = [Known(anything(name.aval)) for name in stacks]
+        blank = [Known(zeros(name.aval)) for name in stacks]
         return Code([], Jump(header, [Known(np.int32(0)), *start, *blank]))
 
 

@@ -161,8 +161,6 @@ def in_room(array: Any, capacity: int) -> Any:
 
 def zeros(type: LeafType) -> Any:
     """A value of ``type`` that stands where no value is defined."""
-    if jnp.issubdtype(type.dtype, jax.dtypes.prng_key):
-        return jnp.broadcast_to(jax.random.key(0), type.shape)
     if type.weak_type and type.sharding is None:
         zero = {"b": False, "f": 0.0, "c": 0j}.get(jnp.dtype(type.dtype).kind, 0)
         return retyped(jnp.full(type.shape, zero), type.dtype, True)

@@ -41,7 +41,7 @@ from autograph.backends.xla.jax_compat import ClosedJaxpr
 from autograph.backends.xla.leaf_types import as_struct, cast
 from autograph.backends.xla.raising import raise_if, sites_in
 from autograph.backends.xla.statements import values_of
-from autograph.backends.xla.tracing import anything, conform, trace
+from autograph.backends.xla.tracing import conform, trace, zeros
 from autograph.backends.xla.while_ad.reverse import while_loop
 
 RECURSION = "recursion_of_"  # begins the name of the scope that such a loop is in; the function's name follows
@@ -189,7 +189,7 @@ class Machine:
         if there is a limit; and the state of errors."""
         clear = Errors(self.sites)
         first = self.entries[entry]
-        held = self.registers.put([anything(aval) for aval in self.registers.avals], first.parameters, operands)
+        held = self.registers.put([zeros(aval) for aval in self.registers.avals], first.parameters, operands)
         numbers = [jnp.int32(first.number)]
         if limit is not None:
             numbers.append(jnp.int32(0))
@@ -198,7 +198,7 @@ class Machine:
             numbers.append(jnp.int32(1))
             rows = depth + 2
             avals = [jax.typeof(np.int32(0)), *self.saved.avals]
-            stack = [anything(jax_compat.stacked(rows, aval)) for aval in avals]
+            stack = [zeros(jax_compat.stacked(rows, aval)) for aval in avals]
             stack[0] = stack[0].at[0].set(self.done)
         counts = [len(numbers), len(held), len(clear.types()), len(stack)]
 

@@ -159,13 +159,6 @@ def on_mesh(aval: Any) -> Any:
     return aval.update(sharding=NamedSharding(mesh, PartitionSpec(*[None] * aval.ndim)))
 
 
-def anything(aval: Any) -> Any:
-    """A value of this type that no result depends on."""
-    if jnp.issubdtype(aval.dtype, jax.dtypes.prng_key):
-        return jnp.broadcast_to(jax.random.key(0, impl=jax.random.key_impl(aval)), aval.shape)
-    return zeros(aval)
-
-
 def zeros(aval: Any) -> Any:
     """Zeros that lie where this type says, if it says so."""
     return jnp.zeros(aval.shape, aval.dtype, out_sharding=explicit_sharding(aval))

@@ -19,6 +19,7 @@ import numpy as np
 
 from autograph.backends.base import MISSING, LeafType
 from autograph.backends.selected import STAGING
+from autograph.runtime.containers.differing_kinds import differing_structure, differing_types
 from autograph.runtime.containers.extents import Bound, Extent, exactly
 from autograph.runtime.containers.shown_kinds import shown_kind
 from autograph.runtime.containers.spelled_texts import Spelled, Written, is_unread, spelled_texts
@@ -46,7 +47,6 @@ from autograph.runtime.layouts.sides import Given, Joined, Renumbered, Side, Sou
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.layouts.text_kinds import is_text_kind, is_text_layout
 from autograph.runtime.tracing.language import LANGUAGE
-from autograph.runtime.tracing.locations import user_location
 
 NUMBERS = (bool, int, float, complex)
 _ARRAYS = (jax.Array, np.generic)
@@ -498,15 +498,15 @@ def join_kinds(
         if not each.is_structure and isinstance(each.left, Array) and isinstance(each.right, Array)
     ]
     if differing and len(differing) == len([each for each in joiner.mismatches if not each.is_structure]):
-        check_shapes(differing[0].left.type.shape, differing[0].right.type.shape)  # type: ignore[attr-defined]
+        raise differing_types(differing[0].left.type, differing[0].right.type)  # type: ignore[attr-defined]
     if joiner.mismatches:
-        raise different_structure(one, other)
+        raise differing_structure(str(one), str(other))
     leaves = list(leaves_of(joined.layout))
     statics = tuple(
         ARRAY if isinstance(leaf, Array) else leaf.value for leaf in leaves if isinstance(leaf, Array | Static)
     )
     if len(statics) != len(leaves):
-        raise different_structure(one, other)
+        raise differing_structure(str(one), str(other))
     kind = Kind(with_leaves(joined.layout, iter([LEAF] * len(leaves))), statics)
     found = [leaf.type for leaf in leaves if isinstance(leaf, Array)]
     whole = [replace(t, shape=(*rooms, *t.shape)) for t, rooms in zip(found, kind.depths(), strict=True)]
@@ -525,36 +525,3 @@ def _typed(kind: Kind, types: Sequence[LeafType]) -> Layout:
         else:
             leaves.append(Static(static))
     return with_leaves(kind.layout, iter(leaves))
-
-
-class DifferentKinds(StagingError):
-    """Elements have no kind in common.
-
-    Attributes: kinds (two of theirs).
-    """
-
-    kinds: tuple[Kind, Kind]
-
-    def of(self, name: str) -> DifferentKinds:
-        """The error for a list with this name."""
-        return different_structure(*self.kinds, name)
-
-
-def different_structure(one: Kind, other: Kind, name: str | None = None) -> DifferentKinds:
-    """The error for elements of kinds that cannot be in one list of traced length, which may have a name."""
-    subject = "A list whose length is traced" if name is None else f"{name!r}, a list whose length is traced,"
-    error = DifferentKinds(
-        f"{user_location()}\n  {subject} holds elements of different structure: {one} and {other}.\n"
-        "  Append elements of one structure, or keep a list for each."
-    )
-    error.kinds = one, other
-    return error
-
-
-def check_shapes(one: Any, other: Any) -> None:
-    """``StagingError`` if arrays of these shapes cannot be elements of one list."""
-    if tuple(one) != tuple(other):
-        raise StagingError(
-            f"{user_location()}\n  A list whose length is traced holds arrays of different shapes: {tuple(one)} and {tuple(other)}.\n"
-            "  Pad them to one shape, or write them into an autograph.TensorArray(max_size=…)."
-        )

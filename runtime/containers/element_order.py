@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.containers.element_kinds import DifferentKinds, Kind, KnownLength, flatten_element, is_array_leaf
+from autograph.runtime.containers.differing_kinds import DifferentKinds
+from autograph.runtime.containers.element_kinds import Kind, KnownLength, flatten_element, is_array_leaf
 from autograph.runtime.containers.padded import Padded, row_at, types_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import ABSENT, Constants, Layout, Maybe, Object, Row, Tree

@@ -252,7 +252,10 @@ class Padded:
 
     def fits(self, kind: Kind, types: Sequence[LeafType]) -> bool:
         """Whether elements of this kind, whose leaves have these types, are like those held."""
-        return self.kind == kind and [b.shape[1:] for b in self.buffers] == [tuple(t.shape) for t in types]
+        return self.kind == kind and all(
+            b.shape[1:] == tuple(t.shape) and (b.dtype == t.dtype or _is_number(b) and _is_number(t))
+            for b, t in zip(self.buffers, types, strict=True)
+        )
 
     def bounded_as(self, other: Padded) -> Padded:
         """The same, which may be as long as another."""
@@ -497,10 +500,17 @@ def _longest(layout: Layout, where: Where, leaves: Iterator[Any], counts: Any, f
             _longest(part, (*where, k), leaves, counts, found)
 
 
+def _is_number(typed: Any) -> bool:
+    """Whether what has this dtype is promoted with others: a random key is not."""
+    return isinstance(typed.dtype, np.dtype)
+
+
 def _taking(buffer: Any, type: LeafType) -> Any:
     """A buffer of a type that takes elements of this type as well: of a weak one if both are Python's numbers."""
     mine = STAGING.type_of(buffer)
-    dtype = jnp.result_type(mine.dtype, _SCALARS.get(type.dtype.kind, type.dtype) if type.weak_type else type.dtype)
+    dtype = mine.dtype
+    if dtype != type.dtype:
+        dtype = jnp.result_type(mine.dtype, _SCALARS.get(type.dtype.kind, type.dtype) if type.weak_type else type.dtype)
     return STAGING.retyped(buffer, replace(mine, dtype=dtype, weak_type=mine.weak_type and type.weak_type))
 
 

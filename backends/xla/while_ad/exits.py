@@ -24,7 +24,7 @@ from autograph.backends.xla.jax_compat import ClosedJaxpr, replay
 from autograph.backends.xla.optimize.selects import operation_cost
 from autograph.backends.xla.optimize.terms import Node, Terms
 from autograph.backends.xla.optimize.unused import without_unused
-from autograph.backends.xla.tracing import anything, conform, trace
+from autograph.backends.xla.tracing import conform, trace, zeros
 from autograph.backends.xla.while_ad.program import LoopProgram
 
 _MOST_EQUATIONS = 60
@@ -166,7 +166,7 @@ def _ending_early(
     def given(values: Sequence[Any]) -> tuple[Sequence[Any], list[Any]]:
         """The flags as they were before the loop, and the loop's operands, with none of them set."""
         consts, before, some = split(values, program.consts, len(flags))
-        carry: list[Any] = [np.bool_(False) if k in flags else anything(aval) for k, aval in enumerate(avals)]
+        carry: list[Any] = [np.bool_(False) if k in flags else zeros(aval) for k, aval in enumerate(avals)]
         for k, value in zip(kept, some, strict=True):
             carry[k] = value
         return before, [*consts, *carry]

@@ -21,7 +21,6 @@ from autograph.backends.xla.platforms import Choices, choices_on
 from autograph.backends.xla.rings import Rings, rings_in
 from autograph.backends.xla.tracing import (
     Composed,
-    anything,
     choose,
     close_all,
     conform,
@@ -32,6 +31,7 @@ from autograph.backends.xla.tracing import (
     one_for_all,
     only,
     trace,
+    zeros,
 )
 from autograph.backends.xla.while_ad.chunks import Chunks, chunked
 
@@ -248,11 +248,11 @@ class LoopProgram:
         return LoopProgram(part(self.body, kept), part(self.test, [0]), self.consts, self.bound, self.slots, smooth)
 
     def filled(self, kept: Sequence[int], some: Sequence[Any]) -> list[Any]:
-        """A whole carry with ``some`` at the places ``kept``, and anything at the others."""
+        """A whole carry with ``some`` at the places ``kept``, and zeros at the others."""
         carry: list[Any] = [None] * len(self.carry_avals)
         for k, value in zip(kept, some, strict=True):
             carry[k] = value
-        return [anything(aval) if value is None else value for value, aval in zip(carry, self.carry_avals, strict=True)]
+        return [zeros(aval) if value is None else value for value, aval in zip(carry, self.carry_avals, strict=True)]
 
     def derivative(self, consts: Flags, carry: Flags) -> LoopProgram:
         """The loop of carry and tangents, with respect to the marked consts and carry (a closure: see `closure`)."""

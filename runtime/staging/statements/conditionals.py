@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend
-from autograph.runtime.containers.element_kinds import DifferentKinds
+from autograph.runtime.containers.differing_kinds import DifferentKinds
 from autograph.runtime.containers.parts import lists_in_arrays, parts_of, unstack_lists
 from autograph.runtime.effects.growing_values import Growth
 from autograph.runtime.effects.raising import current, gathered

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograph.backends.base import MISSING, LeafType, LoopSpec, NotRollable, Output, Traced
-from autograph.runtime.containers.element_kinds import NUMBERS, DifferentKinds
+from autograph.runtime.containers.differing_kinds import DifferentKinds
+from autograph.runtime.containers.element_kinds import NUMBERS
 from autograph.runtime.containers.iterables import StagedIterable, slice_type
 from autograph.runtime.containers.parts import Path, lists_in_arrays, unstack_lists
 from autograph.runtime.effects.raising import gathered
