@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 
 import jax
@@ -54,3 +55,18 @@ def test_itertools_over_lists_by_traced_predicates_and_bounds():
         compiled(jnp.array(-1))
     with pytest.raises(ag.StagingError, match="ValueError depends on a traced condition"):
         jax.jit(ag.convert(f))(2)
+
+
+def test_arguments_by_keyword():
+    def f(n):
+        return (
+            list(itertools.repeat(object=n, times=2)),
+            list(itertools.repeat(object=3, times=n)),
+            sum(itertools.repeat(n, times=n)),
+            list(itertools.islice(itertools.count(start=n, step=2), 3)),
+            list(itertools.accumulate(iterable=[n, 2], initial=n)),
+            copy.copy(x=[n, 4])[0],
+        )
+
+    for n in (0, 3):
+        assert list(differences(f(n), ag.function(f)(jnp.array(n)))) == []

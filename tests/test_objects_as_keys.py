@@ -106,3 +106,37 @@ REFUSED = {name: jax.jit(ag.convert(after_a_print(program))) for name, program i
 def test_it_is_refused_where_the_program_cannot_be_traced_again(name):
     with pytest.raises(ag.StagingError, match="which of the others it is equal to is known only at run time"):
         REFUSED[name](jnp.int32(3))
+
+
+class Counted:
+    """Counts the calls of its ``__hash__``."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __hash__(self):
+        self.count += 1
+        return 7
+
+
+def test_a_key_is_hashed_once_each_time():
+    def counts(x):
+        key, held = Counted(), {0: x}
+        held[key] = x
+        held.setdefault(key, [])
+        del held[key]
+        held.setdefault(key, [])
+        return key.count, len(held)
+
+    assert ag.convert(counts)(1) == counts(1) == (4, 2)
+    assert ag.function(counts)(jnp.array(1)) == (4, 2)
+
+
+@pytest.mark.parametrize("container", [{1, 2}, {1: 2}, frozenset([1])])
+def test_what_has_no_hash_is_in_no_set(container):
+    def has(x):
+        return [x] in container, (x, [2]) in container
+
+    for given in (1, jnp.array(1)):
+        with pytest.raises(TypeError, match="unhashable type: 'list'"):
+            ag.function(has)(given)

@@ -420,3 +420,27 @@ def test_names_for_tuples_are_ordered_item_by_item():
     jitted = jax.jit(ag.convert(f))
     for a, b in itertools.product((1, 2, 3), (1, 2, 3)):
         assert list(differences(f(a, b), jitted(a, b))) == []
+
+
+class Reading:
+    """Told apart by ``!=`` alone: ``==`` asks for identity."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __ne__(self, other):
+        return abs(self.value - other.value) > 1
+
+
+def test_a_class_that_defines_nothing_but_unequal():
+    def readings(a, b):
+        one, other, same = Reading(a), Reading(b), Reading(a)
+        changed = 0
+        for each in (other, same, one):
+            if each != one:
+                changed += 1
+        return changed, one != other, one == other, one == one, one == same, one in [same], one in [other, one]
+
+    compiled = ag.function(readings)
+    for a, b in [(3, 5), (5, 4), (4, 4)]:
+        assert list(differences(readings(a, b), compiled(jnp.array(a), jnp.array(b)))) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import types
 from typing import Any
 
 import jax
@@ -18,6 +19,16 @@ class SplicedList(SearchedList):
     """The part of a `TracedList` that writes to slices, deletes, and repeats."""
 
     __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        """Let the errors that Python words name what the class and its methods stand for."""
+        super().__init_subclass__()
+        kind = cls.stands_for
+        for name, method in vars(cls).items():
+            if isinstance(method, types.FunctionType) and hasattr(kind, name):
+                method.__qualname__ = f"{kind.__name__}.{name}"
+        if "stands_for" in vars(cls):
+            cls.__name__ = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
     def _make_room_for(self, value: Any, key: Any = None) -> None:
         raise NotImplementedError

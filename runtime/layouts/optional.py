@@ -246,7 +246,7 @@ def used(value: Any) -> Any:
     check at run time.
     """
     value = read(value)
-    if not isinstance(value, Optional):
+    if type(value) is not Optional:
         return value
     found = resolved(value)
     if found is not value:

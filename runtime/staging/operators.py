@@ -43,6 +43,7 @@ from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.staging.calls.argument_lists import ArgumentLists
 from autograph.runtime.staging.calls.calls import Calls
+from autograph.runtime.staging.calls.python_errors import with_python_errors
 from autograph.runtime.staging.calls.recursion import Recursion
 from autograph.runtime.staging.calls.transformed import Transformed
 from autograph.runtime.staging.context import Context
@@ -519,7 +520,7 @@ class Operators(InTrace):
             id: self.id_of,
             **({} if self.bounds is None else self.bounds.overloads()),
         }
-        return {**found, **self.value_errors.around(found)}
+        return with_python_errors({**found, **self.value_errors.around(found)})
 
     # Of the object itself.
 

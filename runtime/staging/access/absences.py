@@ -318,7 +318,7 @@ class Absences(InTrace):
         """``owner.setdefault(key, make())``, of a list or dict that is written out there: nothing else holds it."""
         if type(key) is OneOf and isinstance(owner, dict):
             return each(key, lambda one: self.setdefault_new(owner, one, make))
-        if dict_kind(owner) is not None and _is_hashable(key) and is_perhaps(owner.get(key)):
+        if LOCAL.has_perhaps and dict_kind(owner) is not None and _is_hashable(key) and is_perhaps(owner.get(key)):
             return self._setdefault(owner, key, lambda: (make(), True))
         return self.call(owner.setdefault)(key, make())
 

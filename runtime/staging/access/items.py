@@ -150,7 +150,7 @@ class Items(InTrace):
         if isinstance(method, types.FunctionType):
             self.call(method)(target, key, value)
             return
-        if isinstance(target, dict) and is_perhaps(dict.get(target, key)):
+        if LOCAL.has_perhaps and isinstance(target, dict) and is_perhaps(dict.get(target, key)):
             value = self.absences.store(target, key, value)
         if type(key) is slice and type(target) is list and has_contents(value):
             value = list(value)  # says why its items are not known, where Python's error says that it is no iterable
@@ -201,7 +201,7 @@ class Items(InTrace):
                     self.keys.end_trace(target, f"An item of a {type(target).__name__} is deleted at a traced key")
                 raise _traced_key(f"An item of a {type(target).__name__} is deleted at a traced index or key")
         with self.aliased.writing(target) if is_container else contextlib.nullcontext():
-            if isinstance(target, dict):
+            if LOCAL.has_perhaps and isinstance(target, dict):
                 read_key(dict.get(target, key), key)
             del target[key]
 

@@ -143,14 +143,14 @@ class Operations(InTrace):
         self.errors = errors
         self.checks = checks
 
-    def operate(self, symbol: str, *operands: Any) -> Any:
-        """``a + b``, ``-a``, ``a < b`` and their like: ``operate("+", a, b)``."""
+    def operate(self, symbol: str, *operands: Any, written: str = "") -> Any:
+        """``a + b``, ``-a``, ``a < b`` and their like: ``operate("+", a, b)``; ``written`` as ``+=``, say."""
         for k, operand in enumerate(operands):
             if type(operand) is OneOf and holds_objects(operand):
                 if class_of(operand) is not OneOf and self._is_for_all(symbol, operands):
                     continue
                 rest = operands[:k], operands[k + 1 :]
-                return each(operand, lambda one: self.operate(symbol, *rest[0], one, *rest[1]))  # noqa: B023 (called at once)
+                return each(operand, lambda one: self.operate(symbol, *rest[0], one, *rest[1], written=written))  # noqa: B023 (called at once)
         if symbol in _COUNTING and all(map(self._is_truth, operands)) and any(map(self.backend.is_traced, operands)):
             operands = tuple(operand * 1 for operand in operands)
         if len(operands) == 2 and symbol in _COUNTING and has_handlers():
@@ -166,7 +166,8 @@ class Operations(InTrace):
         if symbol in _COMPARISONS:
             return self._compared(symbol, *operands)
         name, plain = _OPERATIONS[symbol]
-        found = self._dispatched(symbol, f"__{name}__", f"__r{name}__", plain, *operands)
+        plain = _IN_PLACE.get(written, plain)  # which words an error as Python does
+        found = self._dispatched(written or symbol, f"__{name}__", f"__r{name}__", plain, *operands)
         return self.checks.keys.noted(found) if type(found) is set else found
 
     def _is_for_all(self, symbol: str, operands: Sequence[Any]) -> bool:
@@ -215,7 +216,7 @@ class Operations(InTrace):
             elif self.journal.is_open and isinstance(target, np.ndarray):
                 raise array_written()
             return _IN_PLACE[symbol](target, value)
-        return self.operate(symbol[:-1], target, value)
+        return self.operate(symbol[:-1], target, value, written=symbol)
 
     def equals(self, left: Any, right: Any) -> Any:
         """Whether a container that holds one of these finds the other in its place: a bool, traced where parts are."""
@@ -264,7 +265,7 @@ class Operations(InTrace):
             one, other = (left, right) if is_traced_list(left) else (right, left)
             equal = one is other or one.equals(other)
             return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal
-        if symbol in ("==", "!=") and _are_told_apart(left) and _are_told_apart(right):
+        if symbol in ("==", "!=") and all(_are_told_apart(symbol, each) for each in (left, right)):
             equal = self.aliased.are_one(left, right)
             return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal
         if symbol in ("==", "!=") and any(
@@ -441,6 +442,8 @@ class Operations(InTrace):
 
     def _inherited(self, target: Any, name: str) -> Any:
         """``super().name``."""
+        if target.__self_class__ is None:  # it is bound to no object
+            return getattr(target, name)
         classes = target.__self_class__.__mro__
         for base in classes[classes.index(target.__thisclass__) + 1 :]:
             if name in vars(base):
@@ -474,10 +477,10 @@ _ARRAYS = (jax.core.Tracer, jax.Array)  # asking a tracer whether it is a `jax.A
 _COMPARING = frozenset(_COMPARISONS[symbol][0] for symbol in _COMPARISONS)
 
 
-def _are_told_apart(value: Any) -> bool:
-    """Whether objects like this are equal to none but themselves."""
+def _are_told_apart(symbol: str, value: Any) -> bool:
+    """Whether objects like this are equal, as ``==`` or ``!=`` compares, to none but themselves."""
     kind: Any = type(value)
-    return kind.__eq__ is object.__eq__
+    return kind.__eq__ is object.__eq__ and (symbol == "==" or kind.__ne__ is object.__ne__)
 
 
 def _may_be_none(value: Any) -> bool:

@@ -107,7 +107,10 @@ class ReportedWrites(InTrace):
         if not issubclass(called.__objclass__, MUTABLE_CONTAINERS) and called.__name__ not in _OF_ATTRIBUTES:
             return called
 
-        def call(owner: Any, /, *args: Any, **kwargs: Any) -> Any:
+        def call(*given: Any, **kwargs: Any) -> Any:
+            if not given:
+                return called(**kwargs)  # raises
+            owner, *args = given
             return self.call(called.__get__(owner))(*args, **kwargs)
 
         return call

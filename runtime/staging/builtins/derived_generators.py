@@ -165,7 +165,7 @@ class DerivedGenerators:
             itertools.zip_longest: self._zipped_to_the_longest,
             itertools.islice: self._islice_form,
             itertools.product: self._crossed,
-            itertools.repeat: lambda value, times=None: self.converted(forms.repeated)(value, times),
+            itertools.repeat: self._repeated,
         }
 
     def _opened(self, iterable: Any) -> Any:
@@ -355,12 +355,12 @@ class DerivedGenerators:
         form = forms.reduced_from if initial else forms.reduced
         return self.converted(form)(self.call(function), given, *initial)
 
-    def _repeat(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        times = [*args, *kwargs.values()]
-        is_traced = len(times) == 1 and self.generators.backend.is_traced(times[0])
-        return (
-            self.converted(forms.repeated)(value, times[0]) if is_traced else itertools.repeat(value, *args, **kwargs)
-        )
+    def _repeat(self, *args: Any, **kwargs: Any) -> Any:
+        is_traced = any(map(self.generators.backend.is_traced, (*args[1:], kwargs.get("times"))))
+        return (self._repeated if is_traced else itertools.repeat)(*args, **kwargs)
+
+    def _repeated(self, object: Any, times: Any = None) -> Any:  # noqa: A002 as Python's
+        return self.converted(forms.repeated)(object, times)
 
     def _chain(self, *iterables: Any) -> Any:
         is_plain = all(self._generator(iterable) is None for iterable in iterables)

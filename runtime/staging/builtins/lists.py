@@ -235,7 +235,7 @@ class Lists(InTrace):
         )
 
     def _copying(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda value, *args, **kwargs: self.new_list(function(value, *args, **kwargs))
+        return lambda *args, **kwargs: self.new_list(function(*args, **kwargs))
 
     def _stacking(self, plain: Callable[..., Any], padded: Callable[..., Any], of_lists: bool) -> Callable[..., Any]:
         def stack(arrays: Any, *args: Any, **kwargs: Any) -> Any:

@@ -27,7 +27,7 @@ from autograph.runtime.containers.iterables import (
     to_be_staged,
 )
 from autograph.runtime.containers.iterators import Iterated, SequenceIterator
-from autograph.runtime.containers.keyed_lists import KeyedList
+from autograph.runtime.containers.keyed_lists import KeyedList, check_hashable
 from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
 from autograph.runtime.containers.traced_dicts import DictView, TracedDict
@@ -160,6 +160,8 @@ class Builtins(InTrace):
         self.refuse_pending(container)
         if (present := self.absences.contains(container, item)) is not None:
             return present
+        if isinstance(container, set | frozenset | dict | KeysView):
+            check_hashable(item)
         traced = self.backend.is_traced
         if isinstance(container, TracedText) or (isinstance(item, TracedText) and isinstance(container, str)):
             return self.checks.texts.read(container).has(item)

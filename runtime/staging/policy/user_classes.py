@@ -180,8 +180,9 @@ def writes_unseen(classes: Iterable[type]) -> bool:
     hash or compare it in a container, to find an attribute."""
     for kind in classes:
         for name, method in vars(kind).items():
-            is_special = name.startswith("__") and name.endswith("__") and name not in _CALLED
-            if is_special and type(method) is types.FunctionType and not is_library(method):
+            if type(method) is not types.FunctionType or is_library(method):
+                continue
+            if name.startswith("__") and name.endswith("__") and name not in _CALLED:
                 if _may_write(method, kind, frozenset()):
                     return True
     return False
