@@ -6,22 +6,17 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 
 from autograph.runtime.containers.element_kinds import ARRAY
 from autograph.runtime.containers.element_order import equal_to
+from autograph.runtime.containers.key_parts import check_hashable, holds_tracer, scalar_of
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import Tree
-from autograph.runtime.layouts.one_of import OneOf
-from autograph.runtime.layouts.optional import Optional
-from autograph.runtime.layouts.statement_variables import stands_for_text
 from autograph.runtime.tracing.locations import user_location
 
-_CHOICES = (OneOf, Optional)
 # How a comparison is asked of the other operand.
 MIRRORED: Mapping[str, str] = MappingProxyType({"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="})
 
@@ -238,39 +233,6 @@ def part_of_tuples(held: Padded, number: int) -> Padded:
     count = sum(static is ARRAY for static in mine)
     kind = type(held.kind)(parts[number], mine)
     return held.with_(kind=kind, buffers=held.buffers[before : before + count]).unreserved()
-
-
-def holds_tracer(key: Any) -> bool:
-    """Whether a key, or a part of it, is known only at run time."""
-    if isinstance(key, tuple):
-        return any(map(holds_tracer, key))
-    if _has_parts(key):
-        return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(key))
-    return isinstance(key, jax.core.Tracer)
-
-
-def _has_parts(key: Any) -> bool:
-    """Whether this is one of several values, or a text that is made of values."""
-    return isinstance(key, _CHOICES) or stands_for_text(key)
-
-
-def scalar_of(key: Any) -> Any:
-    """A key as Python's dicts and sets have it: of arrays without axes, their numbers."""
-    if isinstance(key, tuple):
-        parts = tuple(map(scalar_of, key))
-        return type(key)(*parts) if hasattr(key, "_fields") else parts
-    if _has_parts(key):
-        return scalar_of(key.resolve())
-    return key.item() if isinstance(key, jax.Array | np.ndarray | np.generic) and not np.ndim(key) else key
-
-
-def check_hashable(key: Any) -> None:
-    """Raise Python's error for what can be no key."""
-    if isinstance(key, tuple):
-        for part in key:
-            check_hashable(part)
-    elif np.ndim(key) if isinstance(key, jax.Array) else getattr(type(key), "__hash__", None) is None:
-        hash(key)  # raises
 
 
 def negated(truth: Any) -> Any:

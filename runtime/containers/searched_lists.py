@@ -34,6 +34,11 @@ class NoItemError(ValueError):
     """A value is searched for in a list that is empty while tracing."""
 
 
+def _is_traced(truths: list[Any]) -> bool:
+    """Whether one of these bools is traced."""
+    return not all(isinstance(each, bool) for each in truths)
+
+
 class SearchedList(list[Any]):
     """The part of a `TracedList` that compares elements, with each other or with a value."""
 
@@ -149,18 +154,18 @@ class SearchedList(list[Any]):
     def _compared_with(self, value: Any) -> list[Any] | None:
         """For each element whether it is this value; None if Python can compare."""
         parts = (value, *self)
-        if self.checks is None or not (holds_traced(parts) or self.checks.identities.take_part(parts)):
+        if self.checks is None or not (
+            holds_traced(parts) or self.checks.identities.take_part(parts) or self.checks.has_own_equality(*parts)
+        ):
             return None
         return [self.checks.equals(each, value) for each in self]
 
     def count(self, value: Any) -> Any:
         searched = self._searched(value)
         if searched is None:
-            return (
-                list.count(self, value)
-                if (same := self._compared_with(value)) is None
-                else STAGING.number(sum(same), int)
-            )
+            if (same := self._compared_with(value)) is None:
+                return list.count(self, value)
+            return STAGING.number(sum(same), int) if _is_traced(same) else sum(same)
         return STAGING.number(jnp.sum(equal_to(searched, value)), int)
 
     def index(self, value: Any, *bounds: Any) -> Any:
@@ -176,6 +181,10 @@ class SearchedList(list[Any]):
         """The first place with this value, with Python's error where there is none."""
         if not (len(same or ()) if searched is None else searched.capacity):
             raise NoItemError(self._missing(value, method))
+        if same is not None and not _is_traced(same):
+            if True not in same:
+                raise ValueError(self._missing(value, method))
+            return same.index(True)
         found = jnp.array(same) if searched is None else equal_to(searched, value)
         if self.checks is not None and self.checks.can_raise_later(ValueError):
             error = lambda: self.checks.exception(ValueError, self._missing(value, method))  # noqa: E731

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 
 from autograph.runtime.containers.element_kinds import ARRAY, flatten_element, is_array_leaf
 from autograph.runtime.containers.element_order import equal_pairs
-from autograph.runtime.containers.keyed_lists import KeyedList, negated, part_of_tuples, scalar_of
+from autograph.runtime.containers.key_parts import scalar_of
+from autograph.runtime.containers.keyed_lists import KeyedList, negated, part_of_tuples
 from autograph.runtime.containers.padded import Padded, as_padded, as_seen
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_sets import TracedSet

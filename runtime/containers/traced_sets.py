@@ -9,15 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from autograph.runtime.containers.element_order import equal_pairs
-from autograph.runtime.containers.keyed_lists import (
-    MIRRORED,
-    KeyedList,
-    check_hashable,
-    holds_tracer,
-    negated,
-    scalar_of,
-    without_order,
-)
+from autograph.runtime.containers.key_parts import check_hashable, holds_tracer, scalar_of
+from autograph.runtime.containers.keyed_lists import MIRRORED, KeyedList, negated, without_order
 from autograph.runtime.containers.padded import Padded, as_padded, as_seen
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.unordered_lists import UnorderedList

@@ -25,10 +25,11 @@ from autograph.runtime.staging.access.items import INDEX, Items
 from autograph.runtime.staging.access.list_writes import ListWrites
 from autograph.runtime.staging.access.lookups import Lookups
 from autograph.runtime.staging.access.masks import Masks
-from autograph.runtime.staging.access.operations import Operations, has_order
+from autograph.runtime.staging.access.operations import Operations
 from autograph.runtime.staging.access.outside_lists import OutsideLists
 from autograph.runtime.staging.access.reported_writes import ReportedWrites
 from autograph.runtime.staging.access.slices import Slices
+from autograph.runtime.staging.access.user_methods import has_order
 from autograph.runtime.staging.access.value_errors import ValueErrors
 from autograph.runtime.staging.builtins.class_tests import ClassTests
 from autograph.runtime.staging.builtins.derived_generators import DerivedGenerators
@@ -271,6 +272,7 @@ class Operators(InTrace):
     asked = _operator(operations, Operations.asked)
     get_attr = _operator(operations, Operations.get_attr)
     equals = _operator(operations, Operations.equals)
+    has_own_equality = _operator(operations, Operations.has_own_equality)
 
     @lazy
     def python_tests(self) -> PythonTests:

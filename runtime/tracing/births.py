@@ -11,6 +11,7 @@ by a condition as others are, and where a trace is refused that has chosen objec
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -202,4 +203,6 @@ def can_be_element(value: Any) -> bool:
     """Whether a list of traced length can hold this, and a set."""
     if isinstance(value, tuple):
         return all(map(can_be_element, value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return all(can_be_element(getattr(value, field.name)) for field in dataclasses.fields(value))
     return type(value) in (bool, int, float, str)

@@ -13,7 +13,8 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.code.code_names import class_attribute
-from autograph.runtime.containers.keyed_lists import KeyedList, holds_tracer
+from autograph.runtime.containers.key_parts import holds_tracer
+from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_gathers import written_at
 from autograph.runtime.containers.traced_lists import TracedList
@@ -29,8 +30,8 @@ from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVa
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.lookups import Lookups, _plain, as_index, resolved_key
 from autograph.runtime.staging.access.masks import Taken, has_mask
-from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.staging.access.slices import has_span
+from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, births

@@ -17,7 +17,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.copies import PerhapsKnown
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.staging.access.aliased_writes import warn_of_many
-from autograph.runtime.staging.access.operations import user_method
+from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.tracing.locations import user_location
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.containers.element_kinds import are_alike, is_array_leaf
 from autograph.runtime.containers.iterables import to_be_staged
+from autograph.runtime.containers.key_parts import holds_tracer, parts_of_key
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.lengths import is_integer
 from autograph.runtime.containers.padded import Padded, stacked
@@ -56,8 +57,8 @@ from autograph.runtime.staging.access.absences import Absences, makes_missing
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.list_writes import ListWrites, counted_from_start
 from autograph.runtime.staging.access.masks import Masks
-from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.staging.access.slices import Slices, Span, has_span
+from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, births
@@ -185,7 +186,7 @@ class Lookups(InTrace):
         if isinstance(target, range) and self.backend.is_traced(key):
             self.check_bounds(target, key)
             return to_be_staged(target)[key]
-        if isinstance(key, tuple | TracedText) and isinstance(target, dict) and holds_traced(key):
+        if isinstance(target, dict) and _is_traced_key(key):
             return self._looked_up(target, key)
         if isinstance(target, list | tuple | deque | dict | str | bytes) and self.backend.is_traced(key):
             return self._looked_up(target, key)
@@ -332,7 +333,7 @@ class Lookups(InTrace):
 
     def _place_in(self, target: dict[Any, Any], key: Any) -> tuple[Any, Any]:
         """Whether a dict has a traced key, and at which place among its items that is."""
-        is_number = not isinstance(key, tuple | TracedText)
+        is_number = not isinstance(key, TracedText) and parts_of_key(key) is None
         if is_number and np.ndim(key):
             raise self._unsuitable(target)
         if is_number and all(isinstance(each, _NUMBERS) for each in target):
@@ -343,10 +344,16 @@ class Lookups(InTrace):
 
     def _is_key(self, known: Any, key: Any) -> Any:
         """Whether a dict's key is the one that is looked up, parts of which are traced."""
-        if isinstance(key, tuple):
-            if not isinstance(known, tuple) or len(known) != len(key):
+        parts = parts_of_key(key)
+        if parts is not None:
+            others = parts_of_key(known)
+            if (
+                others is None
+                or len(others) != len(parts)
+                or not isinstance(known, tuple if parts is key else type(key))
+            ):
                 return False
-            return functools.reduce(operator.and_, map(self._is_key, known, key), True)
+            return functools.reduce(operator.and_, map(self._is_key, others, parts), True)
         if not holds_traced(key):
             return bool(known == key)
         if isinstance(key, TracedText):
@@ -358,7 +365,7 @@ class Lookups(InTrace):
     def get_of_dict(self, target: dict[Any, Any], key: Any, default: Any = None) -> Any:
         """``target.get(key, default)`` with a key that may be traced."""
         key = self.object_in(target, key)
-        if not holds_traced(key):
+        if not (holds_traced(key) or holds_tracer(key)):
             return self.absences.get(target, key, default)
         if type(key) is Optional and type(either := self.known_key(target, key)) is OneOf:
             return each(either, lambda one: self.get_of_dict(target, one, default))
@@ -483,3 +490,8 @@ def resolved_key(key: Any) -> Any:
     if type(key) is tuple:
         return tuple(map(resolved_key, key))
     return key.resolve() if isinstance(key, PaddedArray) else key
+
+
+def _is_traced_key(key: Any) -> bool:
+    """Whether a key of several parts is to be compared with those that a dict has."""
+    return (isinstance(key, TracedText) or parts_of_key(key) is not None) and (holds_traced(key) or holds_tracer(key))

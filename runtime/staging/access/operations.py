@@ -34,6 +34,7 @@ from autograph.runtime.layouts.perhaps import read as read_of
 from autograph.runtime.layouts.statement_variables import holds_traced, tested
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.numbers import OF_TRACED_NUMBERS
+from autograph.runtime.staging.access.user_methods import has_own_equality, user_method
 from autograph.runtime.staging.access.value_errors import ValueErrors
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, effects_recorded
@@ -91,17 +92,6 @@ _COUNTING = frozenset(["+", "-", "*", "/", "//", "%", "**", "<<", ">>", "divmod"
 _ITSELF = object()
 # What answers an operand that it does not know with NotImplemented, as written; sequences do not always.
 _ARITHMETIC = (bool, int, float, complex, np.generic, np.ndarray, jax.Array)
-
-
-def user_method(kind: type, name: str) -> types.FunctionType | None:
-    """The method of this name that a user's class defines in Python."""
-    method = class_attribute(kind, name)
-    return method if type(method) is types.FunctionType and not is_library(method) else None
-
-
-def has_order(value: Any) -> bool:
-    """Whether a user's class says which of two objects goes before the other."""
-    return any(user_method(type(value), name) is not None for name in ("__lt__", "__gt__"))
 
 
 def _are_alike_containers(left: Any, right: Any) -> bool:
@@ -218,6 +208,10 @@ class Operations(InTrace):
             return _IN_PLACE[symbol](target, value)
         return self.operate(symbol[:-1], target, value, written=symbol)
 
+    def has_own_equality(self, *values: Any) -> bool:
+        """See `has_own_equality`."""
+        return has_own_equality(*values)
+
     def equals(self, left: Any, right: Any) -> Any:
         """Whether a container that holds one of these finds the other in its place: a bool, traced where parts are."""
         if left is right:
@@ -257,7 +251,7 @@ class Operations(InTrace):
         if (
             symbol in ("==", "!=")
             and _are_alike_containers(left, right)
-            and (holds_traced(left) or holds_traced(right) or LOCAL.has_perhaps)
+            and (holds_traced(left) or holds_traced(right) or LOCAL.has_perhaps or has_own_equality(left, right))
         ):
             equal = self._equal_parts(left, right)
             return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal

@@ -12,7 +12,8 @@ import jax
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.backends.selected import STAGING
-from autograph.runtime.containers.keyed_lists import KeyedList, holds_tracer
+from autograph.runtime.containers.key_parts import fields_of_key, holds_tracer
+from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list
@@ -271,7 +272,8 @@ class Keys(InTrace):
             return called
 
         def call(*args: Any) -> Any:
-            args = args if name in _OF_ELEMENTS else tuple(map(self.checks.items_of, args))
+            if name not in _OF_ELEMENTS:
+                args = tuple(arg if isinstance(arg, KeyedList) else self.checks.items_of(arg) for arg in args)
             if name in _WRITING:
                 args = tuple(self.checks.lookups.object_in(owner, arg) for arg in args)
             is_traced = any(map(self._holds_traced, args))
@@ -308,7 +310,7 @@ class Keys(InTrace):
             return True
         if isinstance(value, tuple | list | set | frozenset):
             return any(map(self._holds_traced, value))
-        if stands_for_text(value) or type(value) is Optional:
+        if stands_for_text(value) or type(value) is Optional or fields_of_key(value) is not None:
             return holds_tracer(value)
         return isinstance(value, jax.Array) and self.backend.is_tracing()
 

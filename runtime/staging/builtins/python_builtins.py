@@ -27,7 +27,8 @@ from autograph.runtime.containers.iterables import (
     to_be_staged,
 )
 from autograph.runtime.containers.iterators import Iterated, SequenceIterator
-from autograph.runtime.containers.keyed_lists import KeyedList, check_hashable
+from autograph.runtime.containers.key_parts import check_hashable, fields_of_key, holds_tracer
+from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
 from autograph.runtime.containers.traced_dicts import DictView, TracedDict
@@ -44,7 +45,8 @@ from autograph.runtime.layouts.one_of import OneOf, each, each_purely, holds_obj
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.statement_variables import holds_traced, value_of
 from autograph.runtime.staging.access.absences import Absences
-from autograph.runtime.staging.access.operations import OPERATOR_FUNCTIONS, Operations, user_method
+from autograph.runtime.staging.access.operations import OPERATOR_FUNCTIONS, Operations
+from autograph.runtime.staging.access.user_methods import has_own_equality, user_method
 from autograph.runtime.staging.builtins.derived_generators import CALLING
 from autograph.runtime.staging.builtins.keys import in_any_order
 from autograph.runtime.staging.builtins.library_functions import LibraryFunctions
@@ -171,8 +173,8 @@ class Builtins(InTrace):
             return (container == item).any()
         if traced(container):
             return (container == item).any()
-        if isinstance(container, dict | KeysView) and holds_traced(item):
-            kinds: tuple[type, ...] = (int, float)
+        if isinstance(container, dict | KeysView) and (holds_traced(item) or holds_tracer(item)):
+            kinds: tuple[type, ...] = (int, float) if fields_of_key(item) is None else (type(item),)
             if type(item) is Optional:
                 kinds = (object,)
             elif isinstance(item, TracedText | tuple):
@@ -184,7 +186,7 @@ class Builtins(InTrace):
             holds_traced(value_of(item))
             or holds_traced((*map(value_of, container),))
             or self.identities.take_part((item, *container))
-            or any(user_method(type(part), "__eq__") for part in (item, *container))
+            or has_own_equality(item, *container)
         ):
             found: Any = False
             for part in container:

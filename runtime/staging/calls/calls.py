@@ -280,24 +280,33 @@ class Calls(InTrace):
             return functools.partial(self._with_own_lists, cls, fields) if fields else cls
         init = cls.__init__  # type: ignore[misc]
         new: Any = cls.__new__
-        own_construction: tuple[Any, Any] = (type(cls).__call__, new)
-        plain = own_construction == (type.__call__, object.__new__) and isinstance(init, types.FunctionType)
-        if not self._operators.recursive or not plain or is_library(cls) or is_library(init):
+        if not self._operators.recursive or type(cls).__call__ is not type.__call__ or is_library(cls):
+            return cls
+        if isinstance(new, types.FunctionType):
+            return cls if is_library(new) or not _has_source(new) else functools.partial(self._by_own_new, cls)
+        if not isinstance(init, types.FunctionType) or is_library(init) or issubclass(cls, BaseException):
             return cls
         if not _has_source(init):
             is_made_of_fields = dataclasses.is_dataclass(cls) and cls.__dictoffset__ != 0
             return functools.partial(self._of_fields, cls, init) if is_made_of_fields else cls
         converted = self._function(init)
+        takes_all = new is not object.__new__
 
         def construct(*args: Any, **kwargs: Any) -> Any:
-            instance = new(cls)
+            instance = new(cls, *args, **kwargs) if takes_all else new(cls)
             self.journal.born(instance)
-            result = converted(instance, *args, **kwargs)
-            if result is not None:
-                raise TypeError(f"__init__() should return None, not {type(result).__name__!r}")
+            _check_none(converted(instance, *args, **kwargs))
             return instance
 
         return construct if converted is not init or self._operators.converter.is_converted(init) else cls
+
+    def _by_own_new(self, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """An object of a class with a ``__new__`` of the user's, which may return one that it has made before."""
+        instance = self._function(cls.__new__)(cls, *args, **kwargs)
+        init = type(instance).__init__
+        if isinstance(instance, cls) and init is not object.__init__:
+            _check_none(self.call(init)(instance, *args, **kwargs))
+        return instance
 
     def _class_of_references(self, cls: type) -> Callable[..., Any]:
         """A class whose objects are references, each of which is to be known of, however it is made."""
@@ -407,6 +416,12 @@ def _inlined_if_it_changes_arguments(called: Any, made: Callable[..., Any]) -> C
         return inlined(*args, **kwargs)
 
     return call
+
+
+def _check_none(result: Any) -> None:
+    """Raise Python's error for what an ``__init__`` returns."""
+    if result is not None:
+        raise TypeError(f"__init__() should return None, not {type(result).__name__!r}")
 
 
 def _lists_by_default(cls: Any) -> list[str]:

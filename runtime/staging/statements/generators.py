@@ -25,7 +25,7 @@ from autograph.runtime.layouts.loop_bodies import LoopBody
 from autograph.runtime.layouts.objects import attributes_of
 from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.layouts.statement_variables import CellVariable, holds_traced
-from autograph.runtime.staging.access.operations import user_method
+from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS
 from autograph.runtime.staging.statements.loop_state import ForLoop
 from autograph.runtime.staging.statements.rolling import tells

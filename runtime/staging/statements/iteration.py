@@ -9,7 +9,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.iterables import StagedRange
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.staging.access.operations import user_method
+from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.staging.policy.loop_options import LoopOptions
 from autograph.runtime.tracing.locations import user_location
 

@@ -1,0 +1,36 @@
+"""The special methods that users' classes define, which are called in place of Python's operators."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from autograph.runtime.code.code_names import class_attribute
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.layouts.objects import compared_fields
+
+
+def user_method(kind: type, name: str) -> types.FunctionType | None:
+    """The method of this name that a user's class defines in Python."""
+    method = class_attribute(kind, name)
+    return method if type(method) is types.FunctionType and not is_library(method) else None
+
+
+def has_order(value: Any) -> bool:
+    """Whether a user's class says which of two objects goes before the other."""
+    return any(user_method(type(value), name) is not None for name in ("__lt__", "__gt__"))
+
+
+def has_own_equality(*values: Any) -> bool:
+    """Whether a user's class says what one of these, or something in a list, tuple or dict, is equal to."""
+    by_kind: dict[type, list[Any]] = {}
+    for value in values:
+        by_kind.setdefault(type(value), []).append(value)
+    for kind, each in by_kind.items():
+        if user_method(kind, "__eq__") is not None or compared_fields(kind, "__eq__") is not None:
+            return True
+        if issubclass(kind, list | tuple) and any(has_own_equality(*value) for value in each):
+            return True
+        if issubclass(kind, dict) and any(has_own_equality(*value.values()) for value in each):
+            return True
+    return False
