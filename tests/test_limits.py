@@ -633,6 +633,26 @@ def lists_from_outside():
     assert len(outer) == 2
     refused_by_jit(branch, X)
 
+    def taking(xs):
+        for _ in xs:
+            outer.pop()
+        return xs
+
+    def reading(x):
+        if x > 0:
+            outer.append(x)
+        return len(outer)
+
+    def repeating(x):
+        if x > 0:
+            outer.append(1)
+        return sum(outer * 2), f"{outer}" == ""
+
+    refused(taking, ONES)
+    refused(reading, X)
+    outer[:] = [1]
+    assert ag.function(repeating)(X) == (2, False)
+
 
 @claim("A list, dict, set or dataclass argument")
 def arguments():
