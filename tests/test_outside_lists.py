@@ -391,3 +391,101 @@ def test_a_list_of_an_attribute_is_not_read_after_such_a_write():
     with pytest.raises(ag.StagingError, match="Read it after the call"):
         f(jnp.float32(5.0))
     assert bank.items == [1.0, 2.0, 3.0]
+
+
+class History:
+    def __init__(self):
+        self.seen, self.steps, self.stack, self.parts = [], [], [1], {"low": []}
+
+    def record(self, x):
+        if x > 2:
+            self.seen.append(x)
+        elif x > 1:
+            self.parts["low"].extend([x, 1])
+        return x * 2
+
+    def trace(self, n):
+        for k in ag.range(n):
+            self.steps.append(k * n)
+            if k > 1:
+                self.seen.append((k, "late"))
+        return n
+
+    def balanced(self, x):
+        self.stack.append(x)
+        total = self.stack.pop() + len(self.stack)
+        if x > 2:
+            self.stack.append(x)
+            total += self.stack.pop()
+        return total
+
+    def held(self):
+        held = self.seen, self.steps, self.stack, self.parts
+        return jax.tree.map(lambda v: v if isinstance(v, str) else float(v), held)
+
+
+@pytest.mark.parametrize("method", ["record", "trace", "balanced"])
+def test_lists_of_attributes_that_paths_lengthen_are_written_at_run_time(method):
+    expected, found = History(), History()
+    compiled = ag.function(getattr(found, method))
+    for x in (3, 1, 2, 4, 3):
+        assert compiled(jnp.int32(x)) == getattr(expected, method)(x)
+        jax.effects_barrier()
+        assert found.held() == expected.held()
+    assert compiled.experimental_get_tracing_count() == 1
+
+
+def test_a_bare_jit_lengthens_no_list_of_an_attribute_by_path():
+    history = History()
+    for method in (history.record, history.trace):
+        with pytest.raises(ag.StagingError, match="different types|was not made in converted code"):
+            jax.jit(ag.convert(method))(jnp.int32(3))
+    assert history.held() == History().held()
+
+
+@pytest.mark.parametrize("features", [LISTS, ()])
+@pytest.mark.filterwarnings("ignore:(?s).*was traced 6 times")
+def test_what_is_read_before_a_write_at_run_time_is_what_the_call_finds(features):
+    """Each of these reads what the calls before have written."""
+
+    def length(found, x, again):
+        before = len(found)
+        if x > 0:
+            found.append(x)
+        return before
+
+    def last(found, x, again):
+        before = found[-1] if found else 0
+        if x > 2:
+            found.append(x)
+        return before
+
+    def by_argument(found, x, again):
+        if again:
+            return len(found)
+        if x > 2:
+            found.append(x)
+        return x
+
+    for f in (length, last, by_argument):
+        expected, found = [1.0], [1.0]
+        compiled = ag.function(lambda x, again: f(found, x, again), experimental_autograph_options=features)  # noqa: B023
+        for k, x in enumerate((3, 1, 4, 2, 5)):
+            assert compiled(jnp.float32(x), k % 2 == 1) == f(expected, x, k % 2 == 1), f
+            jax.effects_barrier()
+            assert plain(found) == expected
+
+
+def test_a_staged_loop_does_not_read_what_it_writes_at_run_time():
+    found = [1.0]
+
+    def f(xs):
+        total = 0
+        for x in xs:
+            total += len(found)
+            found.append(x)
+        return total
+
+    with pytest.raises(ag.StagingError, match="collect the values in a list made in the function"):
+        ag.function(f, experimental_autograph_options=LISTS)(jnp.ones(3))
+    assert found == [1.0]
