@@ -273,7 +273,7 @@ class Journal:
     @property
     def leaves_unknown(self) -> bool:
         """Whether there is such, or what a condition selects, or a container whose contents do not show what is recorded."""
-        return bool(self.selected or self.hidden or getattr(Journal.unknowns.made(self), "made", ()))
+        return bool(self.selected or self.hidden or ((known := Journal.unknowns.made(self)) and known.made))
 
     def end(self) -> None:
         """Keep nothing of the program: its outermost call has ended."""

@@ -117,7 +117,7 @@ class Calls(InTrace):
             return self._method(called)
         if kind is types.BuiltinFunctionType or kind is type:
             if is_mutating_method(called):
-                if (later := self._operators.at_run_time(called.__self__, called.__name__)) is not None:
+                if (later := self._operators.outside.at_run_time(called.__self__, called.__name__)) is not None:
                     return later
                 if self.journal.is_interested:
                     self.journal.touch(ContentsPlace(called.__self__))
