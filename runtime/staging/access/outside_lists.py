@@ -169,8 +169,9 @@ class OutsideLists(InTrace):
 
 def _written_at_run_time(kind: str) -> StagingError:
     return StagingError(
-        f"{user_location()}\n  This reads a {kind} that the program writes at run time (Feature.LISTS): its contents are not known while "
-        "tracing.\n  Read it after the call, or collect the values in a list made in the function."
+        f"{user_location()}\n  This reads a {kind} that the program writes at run time, as it lives outside the function: its contents are "
+        f"not known while tracing.\n  Read it after the call, pass the {kind} as an argument, or collect the values in a list made in the "
+        "function."
     )
 
 
