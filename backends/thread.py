@@ -29,6 +29,7 @@ class _Thread(threading.local):
       outside: what an object from outside the function traced now is called there; None for any other.
       roots: what leads to the objects from outside that function, by name.
       written: by id, the containers outside the function traced now that its program writes when it runs.
+      asked: the identities of the containers of Python's whose contents the trace has asked for.
       facts: what the branches being traced know: for each ``present`` of an `Optional`, by identity, whether it is true there;
         for the number of a `OneOf`, which candidates it may be.
       blocks: the traces of the blocks of statements that are being traced, outermost first.
@@ -54,6 +55,7 @@ class _Thread(threading.local):
     def __init__(self) -> None:
         self.receivers: list[Any] = []
         self.written: dict[int, Any] = {}
+        self.asked: set[int] = set()
         self.facts: list[tuple[Any, Any]] = []
         self.blocks: list[Any] = []
         self.paths: list[tuple[Any, bool, Any]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 
 import jax
@@ -181,3 +182,63 @@ def test_lists_that_a_write_may_have_changed_are_those_of_the_function(transform
         assert compiled(keys, values).tolist() == expected
     else:
         assert [int(compiled(lane, values[0])) for lane in keys] == expected
+
+
+class Ledger:
+    def __init__(self):
+        self.entries, self.last = [0.0], 0.0
+
+    def add(self, x):
+        self.entries.append(x)
+        return x
+
+    def replace(self, x):
+        self.entries[0] = x
+        return x
+
+    def bind(self, x):
+        self.last = x * 2
+        return x
+
+    @functools.partial(jax.jit, static_argnums=0)
+    @ag.convert
+    def compiled(self, x):
+        return self.add(x)
+
+    def scratch(self, x):
+        self.entries.append(x)
+        return self.entries.pop() + len(self.entries)
+
+
+@pytest.mark.parametrize(
+    "method, name", [("add", "self.entries"), ("replace", "self.entries"), ("bind", "Ledger.last")]
+)
+@pytest.mark.parametrize("transform", [jax.jit, jax.grad, jax.vmap])
+def test_the_instance_of_a_method_is_from_outside(method, name, transform):
+    ledger = Ledger()
+    x = jnp.ones(2) if transform is jax.vmap else 2.0
+    with pytest.raises(ag.StagingError, match=f"'{name}' is written in Ledger.{method}"):
+        transform(ag.convert(getattr(ledger, method)))(x)
+    assert ledger.entries == [0.0] and ledger.last == 0.0
+    assert ag.convert(getattr(ledger, method))(2.0) == 2.0  # outside of transforms it is Python's
+
+
+def test_a_static_argument_is_from_outside():
+    ledger, other = Ledger(), Ledger()
+    with pytest.raises(ag.StagingError, match="'self.entries' is written in Ledger.compiled"):
+        ledger.compiled(2.0)
+    with pytest.raises(ag.StagingError, match="'self.entries' is written in Ledger.add"):
+        jax.jit(ag.convert(Ledger.add), static_argnums=0)(other, 2.0)
+    assert ledger.entries == other.entries == [0.0]
+    assert jax.jit(ag.convert(ledger.scratch))(2.0) == 3.0 and ledger.entries == [0.0]
+
+
+def test_an_instance_that_the_trace_makes_may_be_written():
+    @jax.jit
+    def around(x):
+        ledger = Ledger()
+        ag.convert(ledger.add)(x)
+        ag.convert(ledger.bind)(x)
+        return ledger.entries[1] + ledger.last
+
+    assert around(2.0) == 6.0

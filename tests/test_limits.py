@@ -10,6 +10,7 @@ import importlib.util
 import io
 import math
 import re
+import types
 from collections.abc import Callable
 from pathlib import Path
 
@@ -632,6 +633,37 @@ def lists_from_outside():
     ag.function(branch)(-X)
     assert len(outer) == 2
     refused_by_jit(branch, X)
+
+    holder = types.SimpleNamespace(items=[])
+
+    def held(xs):
+        for x in xs:
+            holder.items.append(x)
+        return xs
+
+    ag.function(held)(jnp.ones(100))
+    assert len(holder.items) == 100
+    refused_by_jit(held, ONES, words="was not made in converted code")
+
+    def taking(xs):
+        for _ in xs:
+            outer.pop()
+        return xs
+
+    def reading(x):
+        if x > 0:
+            outer.append(x)
+        return len(outer)
+
+    def repeating(x):
+        if x > 0:
+            outer.append(1)
+        return sum(outer * 2), f"{outer}" == ""
+
+    refused(taking, ONES)
+    refused(reading, X)
+    outer[:] = [1]
+    assert ag.function(repeating)(X) == (2, False)
 
 
 @claim("A list, dict, set or dataclass argument")

@@ -499,6 +499,8 @@ class TracedList(SplicedList):
     def __radd__(self, other: Any) -> Any:
         if not isinstance(other, list):
             return NotImplemented
+        if self.checks is not None:
+            self.checks.refuse_hidden(other)
         made = self.holding(tuple(other))
         made.extend(self)
         return made

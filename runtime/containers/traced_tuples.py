@@ -24,11 +24,8 @@ class TracedTuple(TracedList):
         del facts
         return str(tuple(items))
 
-    def holding(self, contents: Any) -> TracedTuple:
-        """Another tuple, of these contents."""
-        made = TracedTuple((), self.checks)
-        made.set_contents(contents)
-        return made
+    def fresh(self) -> TracedTuple:
+        return TracedTuple((), self.checks)
 
     def resolve(self) -> Any:
         found = super().resolve()

@@ -500,9 +500,9 @@ def _known_value(leaf: Any) -> Any:
 
 def _refuse_unknown(journal: Journal, result: Any, function: Any) -> None:
     """Raise if what only a run would know is returned, or left in what others may read when the function has returned."""
-    for leaf in jax.tree_util.tree_leaves(result, is_leaf=is_unknown):
-        if is_unknown(leaf):
-            raise leaf.returned()
+    for leaf in jax.tree_util.tree_leaves(result, is_leaf=lambda part: id(part) in journal.hidden or is_unknown(part)):
+        if is_unknown(leaf) or id(leaf) in journal.hidden:
+            raise leaf.returned() if is_unknown(leaf) else journal.hidden[id(leaf)][1]()
     for part in parts_of(result).values():
         if is_unknown(part):
             raise part.returned()

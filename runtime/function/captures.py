@@ -52,6 +52,7 @@ class Captures:
         self._tracing = threading.Condition()
         self._tracers: list[int] = []  # the threads that trace the function now
         self._written: dict[int, Any] = {}
+        self._asked: set[int] = set()
         self._counts = itertools.count()
         self._lefts: dict[Any, Left] = {}
         self.refresh()
@@ -79,6 +80,7 @@ class Captures:
     def being_traced(self, signature: CallSignature) -> Iterator[None]:
         """While the function is traced for this signature, by this thread."""
         outer, LOCAL.written = LOCAL.written, {}
+        outer_asked, LOCAL.asked = LOCAL.asked, set()
         around = LOCAL.outside, LOCAL.roots
         LOCAL.outside = lambda value: self._name_of(value, signature)
         LOCAL.roots = lambda: self.outside(signature)
@@ -88,6 +90,8 @@ class Captures:
             self._leave(before, self._places(signature))
         finally:
             outer |= LOCAL.written
+            outer_asked |= LOCAL.asked
+            LOCAL.asked = outer_asked
             LOCAL.written, (LOCAL.outside, LOCAL.roots) = outer, around
 
     def _name_of(self, value: Any, signature: CallSignature) -> str | None:
@@ -106,9 +110,11 @@ class Captures:
             yield root.label, root.value
 
     def leave_out_written(self) -> None:
-        """Look no longer at the containers that the program traced now writes (`Feature.LISTS`)."""
-        if LOCAL.written:
-            self._written |= LOCAL.written
+        """Look no longer at the containers that the program traced now writes when it runs, and no trace has read."""
+        self._asked |= LOCAL.asked
+        left_out = {key: owner for key, owner in (self._written | LOCAL.written).items() if key not in self._asked}
+        if left_out.keys() != self._written.keys():
+            self._written = left_out
             self.refresh()
 
     def refresh(self) -> Any:

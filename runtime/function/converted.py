@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import types
 import weakref
 from collections.abc import Callable
@@ -36,7 +37,7 @@ from autograph.runtime.tracing.concretization import (
     refuse_unsorted_keys,
     refuse_write_of_flax,
 )
-from autograph.runtime.tracing.locations import clean_traceback
+from autograph.runtime.tracing.locations import clean_traceback, is_called_by_jax
 from autograph.runtime.tracing.recording import LOCAL, effects_once, repeated
 
 
@@ -207,7 +208,9 @@ def _transformed(
 
         def check(watch: Watch) -> None:
             given.put_back(watch)
-            refuse_writes(watch, f, is_of_trace=not lasts)
+            if watch.entries():
+                fixed = _fixed(f, args, kwargs) if is_called_by_jax() else []
+                refuse_writes(watch, f, fixed, is_of_trace=not lasts)
 
         try:
             return _run(made, conversion, given.of(args), given.of(kwargs), check)
@@ -216,6 +219,13 @@ def _transformed(
 
     effects = effects_once()
     return with_constants_numbered(repeated(run, lambda: effects == effects_once()))
+
+
+def _fixed(f: types.FunctionType, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+    """What JAX gives a function and has not made for the trace, as it does pytrees: a method's instance, static arguments."""
+    names = f.__code__.co_varnames[: f.__code__.co_argcount]
+    given = [*itertools.zip_longest(names[: len(args)], args, fillvalue="argument"), *kwargs.items()]
+    return [(name, value) for name, value in given if jax.tree_util.all_leaves([value])]
 
 
 def _watched(made: Operators, conversion: Conversion, args: Any, kwargs: Any) -> Any:

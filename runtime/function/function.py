@@ -557,7 +557,7 @@ class Function(Made, Generic[P, R], Forwarding):
         """
         with self._lock:
             captures = self._looked_at_captures()
-            if captures.changed() or (entry.changed is not None and entry.changed()):
+            if captures.key != self._captured or captures.changed() or (entry.changed is not None and entry.changed()):
                 # What the trace changed it would change again, were it as it was before: that is no call of this program.
                 self._captured = captures.refresh()
                 self.forget_blocks()  # they are guarded by what was there before

@@ -58,6 +58,7 @@ class Region:
       entry: what the block's variables held when it was entered; None if the journal sees all their writes.
       kept_elsewhere: values that the block has from where no variable leads: out of caches.
       known: for each observer of the journal, what it knew when the block was entered.
+      asked: the identities of the containers whose contents the block has asked for by operators.
       absences: the classes, and names, of errors left in the block's program since something is absent, which an iteration may
         provide for the next.
     """
@@ -80,6 +81,7 @@ class Region:
         self.made: list[Any] = []
         self._made_ids: set[int] = set()
         self._left_alone: list[Any] = []
+        self.asked: set[int] = set()
         self._led_out: set[int] = set()
         self._installed: set[Any] = set()
 
@@ -232,7 +234,7 @@ class Journal:
       observers: what is to be told of the blocks.
       selected: the places of aliases that writes outside of all regions, and of the trace of a `Function`, have let hold what a
         condition selects; each with what it held, and the error if it is of an object from outside.
-      pending: by id, the containers outside the function that what is recorded writes when it runs.
+      hidden: by id, the containers outside the function whose contents do not show what is recorded, each with the error for a read.
       loops: the `Settling` of each loop whose body is being traced, outermost first.
       functions: what the loops in each recursive function that is being traced write, outermost first: a `WrittenByLoops`.
       reads: the identities of the lists whose length or elements the innermost loop's iteration has asked for.
@@ -248,7 +250,7 @@ class Journal:
         self.is_rolling = False
         self.observers: list[Observer] = []
         self.is_stepping = False
-        self.pending: dict[int, Any] = {}
+        self.hidden: dict[int, tuple[Any, Callable[[], StagingError]]] = {}
         self.reads: set[int] = set()
         self.loops: list[Any] = []
         self.functions: list[Any] = []
@@ -270,13 +272,12 @@ class Journal:
 
     @property
     def leaves_unknown(self) -> bool:
-        """Whether there is such, or what a condition selects."""
-        unknowns = Journal.unknowns.made(self)
-        return bool(self.selected) or (unknowns is not None and bool(unknowns.made))
+        """Whether there is such, or what a condition selects, or a container whose contents do not show what is recorded."""
+        return bool(self.selected or self.hidden or ((known := Journal.unknowns.made(self)) and known.made))
 
     def end(self) -> None:
         """Keep nothing of the program: its outermost call has ended."""
-        self.pending.clear()
+        self.hidden.clear()
         self.cached.clear()
         self.observers.clear()
         if (unknowns := Journal.unknowns.made(self)) is not None:

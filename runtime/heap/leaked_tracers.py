@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import types
+from collections.abc import Iterable
 from typing import Any
 
 from autograph.runtime.code.library_table import is_library
@@ -45,13 +46,17 @@ def refuse_leaks(watch: Watch) -> None:
 
 
 def refuse_writes(
-    watch: Watch, function: Any, arguments: Any = None, is_staged: bool = False, is_of_trace: bool = False
+    watch: Watch,
+    function: Any,
+    arguments: Iterable[tuple[str, Any]] = (),
+    is_staged: bool = False,
+    is_of_trace: bool = False,
 ) -> None:
     """As `refuse_leaks`, for a function that a transform of JAX's calls, which runs once for many of its calls.
 
     Args:
       function: as it is written, or an object that is called. What its globals lead to is outside of it.
-      arguments: what else leads to objects from outside.
+      arguments: what else leads to objects from outside, by name.
       is_staged: whether it was called in a staged statement, where any write counts.
       is_of_trace: whether the function, and what it closes over, belong to the trace that it runs in.
     """
@@ -64,7 +69,7 @@ def refuse_writes(
         return
     name = getattr(function, "__qualname__", type(function).__qualname__)
     own = [] if is_of_trace else [*_closed_over(function), (name, function)]
-    reached = Reached([*LOCAL.roots(), *_globals(function), *own, ("argument", arguments)])
+    reached = Reached([*LOCAL.roots(), *_globals(function), *own, *arguments])
     for place, where, holder in changed:
         if _is_outside(place, reached):
             _, written = _described(place, holder, reached)

@@ -13,6 +13,7 @@ from autograph.runtime.heap.journal import Watch
 from autograph.runtime.heap.list_outputs import with_own_lists
 from autograph.runtime.heap.places import ContentsPlace, owner_of
 from autograph.runtime.heap.reach import same
+from autograph.runtime.layouts.dict_kinds import own_class
 from autograph.runtime.signatures.changed_arguments import steps_into
 from autograph.runtime.state.linked_state import is_nnx_object
 from autograph.runtime.tracing.language import LANGUAGE
@@ -86,7 +87,7 @@ class GivenLists:
 
 def _store(owner: Any, step: Any, part: Any) -> None:
     if isinstance(step, jax.tree_util.DictKey):
-        dict.__setitem__(owner, step.key, part)
+        own_class(owner).__setitem__(owner, step.key, part)
     else:
         object.__setattr__(owner, step.name, part)
 

@@ -151,7 +151,8 @@ class Operators(InTrace):
         return OutsideLists(self.trace, self.call, self._writes_at_run_time)
 
     call_outside = _operator(outside, OutsideLists.call_outside)
-    refuse_pending = _operator(outside, OutsideLists.refuse_pending)
+    at_run_time = _operator(outside, OutsideLists.at_run_time)
+    refuse_hidden = _operator(outside, OutsideLists.refuse_hidden)
 
     # Statements.
 
@@ -198,7 +199,7 @@ class Operators(InTrace):
             absences=self.absences,
             call=self.call,
             asked=self.asked,
-            refuse_pending=self.refuse_pending,
+            refuse_hidden=self.refuse_hidden,
             loop_of=self._loop_of,
             python_only=lambda function: self.converter.python_only(function),
             remaining=lambda iterator: self.library.remaining(iterator),
@@ -302,7 +303,7 @@ class Operators(InTrace):
             self.trace,
             self,
             call=self.call,
-            refuse_pending=self.refuse_pending,
+            refuse_hidden=self.refuse_hidden,
             if_exp=self.if_exp,
             equals=self.equals,
             raising=self.raising,
@@ -320,7 +321,16 @@ class Operators(InTrace):
 
     @lazy
     def items(self) -> Items:
-        return Items(self.backend, self.trace, self.lookups, self.aliased, self.call, self.in_place, self.get_attr)
+        return Items(
+            self.backend,
+            self.trace,
+            self.lookups,
+            self.aliased,
+            self.call,
+            self.in_place,
+            self.get_attr,
+            self.at_run_time,
+        )
 
     set_item = _operator(items, Items.set_item)
     exchange_items = _operator(items, Items.exchange_items)
@@ -394,7 +404,7 @@ class Operators(InTrace):
             call=self.call,
             with_converted_functions=self.with_converted_functions,
             raising=self.raising,
-            refuse_pending=self.refuse_pending,
+            refuse_hidden=self.refuse_hidden,
             lengths=self.lengths,
         )
 
@@ -477,7 +487,7 @@ class Operators(InTrace):
             for_stmt=self.for_stmt,
             set_attr=self.set_attr,
             python_test=self.python_test,
-            refuse_pending=self.refuse_pending,
+            refuse_hidden=self.refuse_hidden,
             conditionals=self.conditionals,
             generators=self.generators,
             reductions=self.reductions,

@@ -5,7 +5,8 @@ good in what is there: the trace ends with `KeysAtRunTime`, and is made again, i
 `TracedSet` or a `TracedDict` from the start.
 
 A list of many lists is held in arrays once a traced index reads it. Where that is refused, as another name leads to one of the
-lists, the trace is made again, too, in which they stay apart. And so it is where objects that lead to each other, nodes, are chosen
+lists, the trace is made again, too, in which they stay apart. So it is where paths lengthen a list from outside, in which the
+program writes that when it runs, as `Feature.LISTS` has it do. And so it is where objects that lead to each other, nodes, are chosen
 by a condition as others are, and where a trace is refused that has chosen objects: see `layouts.references`.
 """
 
@@ -75,6 +76,21 @@ class NodesChosen(TraceAgain):
         return self._refusal
 
 
+class WrittenLater(TraceAgain):
+    """Lists from outside the function are to be written when the program runs.
+
+    Attributes: owners.
+    """
+
+    def __init__(self, owners: Iterable[Any], refusal: StagingError) -> None:
+        super().__init__(str(refusal))
+        self.owners = tuple(owners)
+        self._refusal = refusal
+
+    def refusal(self) -> StagingError:
+        return self._refusal
+
+
 class OperatorsAsked(TraceAgain):
     """Python's own operator was given what it does not know as traced: two tuples, or an int that no array can hold.
 
@@ -106,6 +122,7 @@ class Births:
         self.leading: set[type] = set()
         self.chosen: set[type] = set()
         self._keyed: set[Site] = set()
+        self._later: dict[int, Any] = {}
         self._made: dict[int, tuple[Any, Site]] = {}
 
     def note(self, made: Any, site: Site) -> None:
@@ -163,6 +180,15 @@ class Births:
         if self.holds_one:
             raise ListsApart(refusal)
 
+    def write_later(self, owners: Iterable[Any], refusal: StagingError) -> None:
+        """Make the trace again, in which these lists from outside are written when the program runs, if they are not already."""
+        if fresh := [owner for owner in owners if not self.is_written_later(owner)]:
+            raise WrittenLater(fresh, refusal)
+
+    def is_written_later(self, owner: Any) -> bool:
+        """Whether this is such a list."""
+        return id(owner) in self._later
+
     def link(self, kinds: Iterable[type], refusal: StagingError) -> None:
         """Make the trace again, in which the objects of these classes are references.
 
@@ -182,6 +208,10 @@ class Births:
         self.holds_one = False
         if isinstance(found, NodesChosen):
             LOCAL.linked |= found.kinds
+            self._made.clear()
+            return
+        if isinstance(found, WrittenLater):
+            self._later |= {id(owner): owner for owner in found.owners}
             self._made.clear()
             return
         if isinstance(found, ListsApart | OperatorsAsked):

@@ -87,6 +87,14 @@ def calling_line() -> tuple[str, int]:
     return user_line() if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
+def is_called_by_jax() -> bool:
+    """Whether JAX itself calls what of ours is running, and not a function of the user's that JAX calls."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and is_internal(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame is not None and is_of_jax(frame.f_code.co_filename)
+
+
 def location_of_assignment(name: str) -> str:
     """`user_location`, or that of the line further down in this function that first assigns a variable from outside."""
     frame = _user_frame()

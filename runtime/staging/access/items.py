@@ -58,7 +58,7 @@ class Items(InTrace):
     Args:
       lookups: the operators for reads.
       aliased: sees which other containers a write is one to.
-      call, in_place, get_attr: of other operators.
+      call, in_place, get_attr, at_run_time: of other operators.
     """
 
     def __init__(
@@ -70,8 +70,10 @@ class Items(InTrace):
         call: Callable[[Any], Any],
         in_place: Callable[[str, Any, Any], Any],
         get_attr: Callable[[Any, str], Any],
+        at_run_time: Callable[[Any, str], Callable[..., Any] | None],
     ) -> None:
         super().__init__(trace)
+        self.at_run_time = at_run_time
         self.backend = backend
         self.lookups = lookups
         self.aliased = aliased
@@ -140,6 +142,9 @@ class Items(InTrace):
         return target
 
     def _set_in_container(self, target: Any, key: Any, value: Any) -> None:
+        if (later := self.at_run_time(target, "__setitem__")) is not None:
+            later(key, value)
+            return
         if self.journal.is_interested:
             self.journal.touch(ContentsPlace(target))
         if not isinstance(target, KeyedList) and self.list_writes.is_chosen_anew(target, key, value):
@@ -153,6 +158,8 @@ class Items(InTrace):
             return
         if LOCAL.has_perhaps and isinstance(target, dict) and is_perhaps(dict.get(target, key)):
             value = self.absences.store(target, key, value)
+        if type(key) is slice:
+            self.lookups.refuse_hidden(value)
         if type(key) is slice and type(target) is list and has_contents(value):
             value = list(value)  # says why its items are not known, where Python's error says that it is no iterable
         target[key] = value
@@ -195,6 +202,9 @@ class Items(InTrace):
             return
         is_container = isinstance(target, MUTABLE_CONTAINERS)
         if is_container:
+            if (later := self.at_run_time(target, "__delitem__")) is not None:
+                later(key)
+                return
             self.journal.touch(ContentsPlace(target))
             key = _plain(key) if has_contents(target) else key
             if holds_tracer(key) and not has_contents(target):

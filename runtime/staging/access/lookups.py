@@ -80,7 +80,7 @@ class Lookups(InTrace):
 
     Args:
       checks: the operators.
-      call, refuse_pending, if_exp, equals: of other operators.
+      call, refuse_hidden, if_exp, equals: of other operators.
       bounds: checks the indices of lists.
       checks_arrays: whether it checks those of arrays, too.
       keys: of dicts and sets with traced keys.
@@ -93,7 +93,7 @@ class Lookups(InTrace):
         checks: Any,
         *,
         call: Callable[[Any], Any],
-        refuse_pending: Callable[[Any], None],
+        refuse_hidden: Callable[[Any], None],
         if_exp: Callable[..., Any],
         equals: Callable[[Any, Any], Any],
         raising: Raising,
@@ -109,7 +109,7 @@ class Lookups(InTrace):
         self.backend = backend
         self.checks = checks
         self.call = call
-        self.refuse_pending = refuse_pending
+        self.refuse_hidden = refuse_hidden
         self.if_exp = if_exp
         self.equals = equals
         self.raising = raising
@@ -127,7 +127,7 @@ class Lookups(InTrace):
         Raises:
           StagingError: the key is traced, and the target's items cannot be one array.
         """
-        self.refuse_pending(target)
+        self.refuse_hidden(target)
         kind = type(key)
         if (kind is int or kind is str) and type(target) in _CONTAINERS:
             return read_key(target[key], key)

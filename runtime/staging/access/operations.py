@@ -150,7 +150,9 @@ class Operations(InTrace):
             method = user_method(class_of(operands[0]), name)
             return plain(*operands) if method is None else self.call(method)(*operands)
         if symbol in _IN_PLACE:
+            self._refuse_hidden(operands[1:])
             return self.in_place(symbol, *operands)
+        self._refuse_hidden(operands)
         if symbol == "|" and LOCAL.has_perhaps and all(type(operand) is dict for operand in operands):
             return self.checks.absences.merged(*operands)
         if symbol in _COMPARISONS:
@@ -159,6 +161,12 @@ class Operations(InTrace):
         plain = _IN_PLACE.get(written, plain)  # which words an error as Python does
         found = self._dispatched(written or symbol, f"__{name}__", f"__r{name}__", plain, *operands)
         return self.checks.keys.noted(found) if type(found) is set else found
+
+    def _refuse_hidden(self, operands: Sequence[Any]) -> None:
+        if self.journal.hidden or self.journal.regions:
+            for operand in operands:
+                if isinstance(operand, MUTABLE_CONTAINERS):
+                    self.checks.refuse_hidden(operand)
 
     def _is_for_all(self, symbol: str, operands: Sequence[Any]) -> bool:
         """Whether a method of the user's does this, which takes a choice of references as it is."""
@@ -190,6 +198,9 @@ class Operations(InTrace):
                 return found
         elif getattr(type(target), f"__i{name}__", None) is not None:
             if isinstance(target, MUTABLE_CONTAINERS):
+                if symbol in _METHODS and (later := self.checks.at_run_time(target, _METHODS[symbol])) is not None:
+                    later(value)
+                    return target
                 if self.journal.is_open:
                     self.journal.touch(ContentsPlace(target))
                 if isinstance(target, dict) and isinstance(value, KeyedList):
@@ -455,6 +466,8 @@ class Operations(InTrace):
             return truth
         if found is not value or kind in (bool, int, float) or isinstance(found, _ARRAYS):
             return found
+        if isinstance(found, MUTABLE_CONTAINERS):
+            self.checks.refuse_hidden(found)
         method = user_method(kind, "__bool__")
         if method is not None:
             answer = self.call(method)(found)
@@ -467,6 +480,7 @@ class Operations(InTrace):
         return found
 
 
+_METHODS: Mapping[str, str] = types.MappingProxyType({"+=": "extend", "|=": "update"})
 _ARRAYS = (jax.core.Tracer, jax.Array)  # asking a tracer whether it is a `jax.Array` takes long
 _COMPARING = frozenset(_COMPARISONS[symbol][0] for symbol in _COMPARISONS)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -11,13 +11,30 @@ from autograph.backends.base import NotRollable
 from autograph.runtime.effects.callbacks import py_function
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.heap.places import is_mutating_method
+from autograph.runtime.heap.object_graph import Reached
+from autograph.runtime.heap.places import MUTABLE_CONTAINERS, is_mutating_method
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.state.processes import is_one_of_several
 from autograph.runtime.tracing.locations import user_location, warn
-from autograph.runtime.tracing.recording import LOCAL, is_recording
+from autograph.runtime.tracing.recording import LOCAL, births, is_recording
 
 _GIVING = frozenset({"pop", "popleft", "popitem", "setdefault"})
+
+
+def is_outside(owner: Any) -> bool:
+    """Whether what the function of this trace reads from outside, or an object among its arguments, leads to this."""
+    return owner in Reached(LOCAL.roots())
+
+
+def write_later(owners: Iterable[Any], refusal: StagingError) -> None:
+    """Make the trace again, in which the program writes to these lists when it runs, where they are from outside of an `ag.function`.
+
+    Args:
+      refusal: the error where it cannot do that.
+    """
+    known = births()
+    if known is not None and LOCAL.frame is not None and not is_one_of_several():
+        known.write_later([owner for owner in owners if type(owner) is list and is_outside(owner)], refusal)
 
 
 class OutsideLists(InTrace):
@@ -53,12 +70,31 @@ class OutsideLists(InTrace):
             return self.call(called)
         if self.journal.is_rolling:
             raise NotRollable("it writes to a container that lives outside the function")
+        if called.__name__ in _GIVING:
+            raise StagingError(
+                f"{user_location()}\n  `{called.__name__}` takes something out of a {kind} that lives outside the function, in a staged "
+                "loop: it happens once, while tracing, and all iterations would get the same.\n  Pass the "
+                f"{kind} as an argument, or take the items out before the loop."
+            )
+        self._refuse_read_before(owner, _written_once)
         warn(
             f"this writes to a {kind} that lives outside the function, inside a staged statement: it happens once, while "
             "tracing, not on each execution. Use autograph.TensorArray or Feature.LISTS, or return the values."
         )
         self.journal.leave_alone(owner)
+        self.journal.hidden[id(owner)] = owner, lambda: _written_once(kind)
         return called
+
+    def at_run_time(self, owner: Any, name: str) -> Callable[..., Any] | None:
+        """The method of a list or dict, which attributes or items of objects from outside lead to, that writes to it when the
+        program runs; None of others, and where writes happen now."""
+        if type(owner) not in (list, dict) or LOCAL.frame is None:
+            return None
+        known = births()
+        is_later = known is not None and known.is_written_later(owner)
+        if not is_later and not (self.writes_at_run_time and (id(owner) in self.journal.hidden or is_outside(owner))):
+            return None
+        return self._at_run_time(getattr(owner, name), owner)
 
     def _at_run_time(self, called: Any, owner: Any) -> Callable[..., Any]:
         if is_recording() and called.__name__ in _GIVING:
@@ -74,6 +110,9 @@ class OutsideLists(InTrace):
                 "runs, and Python is called in one process of this job's then, not in all.\n  Return the values, and write "
                 "them after the call."
             )
+
+        if is_recording():
+            self._refuse_read_before(owner, _written_at_run_time)
 
         def write(*args: Any, **kwargs: Any) -> Any:
             leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
@@ -94,17 +133,51 @@ class OutsideLists(InTrace):
                 )
                 called(*given, **named)
 
-            self.journal.pending[id(owner)] = LOCAL.written[id(owner)] = owner
-            return py_function(run, [leaves[k] for k in traced], None)
+            LOCAL.written[id(owner)] = owner
+            py_function(run, [leaves[k] for k in traced], None)
+            self.journal.hidden[id(owner)] = owner, lambda: _written_at_run_time(type(owner).__name__)
 
         return write
 
-    def refuse_pending(self, container: Any) -> None:
-        """`StagingError` if this is a container that the program writes when it runs, and its contents are asked for now."""
-        if self.journal.pending and id(container) in self.journal.pending and is_recording():
-            raise StagingError(
-                f"{user_location()}\n  This reads a {type(container).__name__} that the program writes at run "
-                "time (Feature.LISTS): its contents are not known while tracing.\n  Read it after the call, "
-                "or collect the values in a list made "
-                "in the function."
-            )
+    def _refuse_read_before(self, owner: Any, error: Callable[[str], StagingError]) -> None:
+        """Refuse a write in a staged loop whose iterations have read what they write to: the next would read the same."""
+        if any(region.repeats and id(owner) in region.asked for region in self.journal.regions):
+            raise error(type(owner).__name__)
+
+    def refuse_hidden(self, container: Any) -> None:
+        """`StagingError` if this is a container whose contents are asked for after a write that these do not show."""
+        if not isinstance(container, MUTABLE_CONTAINERS) or has_contents(container):
+            return
+        LOCAL.asked.add(id(container))
+        for region in self.journal.regions:
+            region.asked.add(id(container))
+        if self.journal.hidden and id(container) in self.journal.hidden and is_recording():
+            raise self.journal.hidden[id(container)][1]()
+
+    def refusing_hidden(self, called: Any, made: Callable[..., Any]) -> Callable[..., Any]:
+        """``made``, called in place of code that is not converted, which reads what it is given."""
+        if not is_mutating_method(called):
+            self.refuse_hidden(getattr(called, "__self__", None))
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for value in (*args, *kwargs.values()):
+                self.refuse_hidden(value)
+            return made(*args, **kwargs)
+
+        return call
+
+
+def _written_at_run_time(kind: str) -> StagingError:
+    return StagingError(
+        f"{user_location()}\n  This reads a {kind} that the program writes at run time, as it lives outside the function: its contents are "
+        f"not known while tracing.\n  Read it after the call, pass the {kind} as an argument, or collect the values in a list made in the "
+        "function."
+    )
+
+
+def _written_once(kind: str) -> StagingError:
+    return StagingError(
+        f"{user_location()}\n  A staged loop writes to a {kind} that lives outside the function. That happens once, while tracing, so "
+        f"what this reads is not what the iterations would leave in it.\n  Pass the {kind} as an argument, or collect the values in a list "
+        "made in the function."
+    )

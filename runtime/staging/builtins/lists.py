@@ -64,7 +64,7 @@ class Lists(InTrace):
     Args:
       checks: the operators.
       call: what to call in place of a function; with_converted_functions: the same, of one that calls its arguments.
-      refuse_pending: of `OutsideLists`.
+      refuse_hidden: of `OutsideLists`.
       lengths: of arrays and lists of a traced number of elements.
     """
 
@@ -77,7 +77,7 @@ class Lists(InTrace):
         call: Callable[[Any], Any],
         with_converted_functions: Callable[[Any], Any],
         raising: Raising,
-        refuse_pending: Callable[[Any], None],
+        refuse_hidden: Callable[[Any], None],
         lengths: TracedLengths,
     ) -> None:
         super().__init__(trace)
@@ -86,7 +86,7 @@ class Lists(InTrace):
         self.call = call
         self.with_converted_functions = with_converted_functions
         self.raising = raising
-        self.refuse_pending = refuse_pending
+        self.refuse_hidden = refuse_hidden
         self.lengths = lengths
 
     def new_list(self, values: list[Any]) -> list[Any]:
@@ -239,7 +239,7 @@ class Lists(InTrace):
 
     def _stacking(self, plain: Callable[..., Any], padded: Callable[..., Any], of_lists: bool) -> Callable[..., Any]:
         def stack(arrays: Any, *args: Any, **kwargs: Any) -> Any:
-            self.refuse_pending(arrays)
+            self.refuse_hidden(arrays)
             if isinstance(arrays, KeyedList):
                 return plain(arrays.plain(), *args, **kwargs)  # raises
             if is_array_list(arrays):

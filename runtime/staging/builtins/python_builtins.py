@@ -67,7 +67,7 @@ class Builtins(InTrace):
 
     Args:
       checks: the operators.
-      call, with_converted_functions, for_stmt, set_attr, python_test, refuse_pending: of other operators.
+      call, with_converted_functions, for_stmt, set_attr, python_test, refuse_hidden: of other operators.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Builtins(InTrace):
         for_stmt: Callable[..., Any],
         set_attr: Callable[[Any, str, Any], None],
         python_test: Callable[[Any, str], Any],
-        refuse_pending: Callable[[Any], None],
+        refuse_hidden: Callable[[Any], None],
         conditionals: Conditionals,
         generators: Generators,
         reductions: Reductions,
@@ -100,7 +100,7 @@ class Builtins(InTrace):
         self.for_stmt, self.if_stmt = for_stmt, conditionals.if_stmt
         self.set_attr = set_attr
         self.python_test = python_test
-        self.refuse_pending = refuse_pending
+        self.refuse_hidden = refuse_hidden
         self.raising = conditionals.raising
         self.generators = generators
         self.reductions = reductions
@@ -159,7 +159,7 @@ class Builtins(InTrace):
             return each_purely(item, lambda one: self.contains(one, container))
         if type(container) is OneOf:
             return each(container, lambda one: self.contains(item, one), is_pure=not holds_objects(container))
-        self.refuse_pending(container)
+        self.refuse_hidden(container)
         if (present := self.absences.contains(container, item)) is not None:
             return present
         if isinstance(container, set | frozenset | dict | KeysView):
@@ -218,7 +218,7 @@ class Builtins(InTrace):
             return value.size()
         if isinstance(value, PaddedArray):
             return value.number_of_rows()
-        self.refuse_pending(value)
+        self.refuse_hidden(value)
         if (size := self.absences.length(value)) is not None:
             return STAGING.number(size, int)
         if isinstance(value, StagedRange):
@@ -413,7 +413,7 @@ class Builtins(InTrace):
         return in_any_order(listed(self.absences.listed(iterable)), key)
 
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:
-        self.refuse_pending(iterable)
+        self.refuse_hidden(iterable)
         iterable = self._given(iterable)
         if isinstance(value_of(start), NUMBERS) and (each := self.reductions.each_of(iterable)) is not None:
             return self.reductions.summed(each, start)
@@ -427,7 +427,7 @@ class Builtins(InTrace):
 
     def _list(self, *args: Any) -> Any:
         if args:
-            self.refuse_pending(args[0])
+            self.refuse_hidden(args[0])
             if len(args) == 1 and isinstance(args[0], KeyedList):
                 return args[0].listed()
             if isinstance(args[0], Generator) and (unordered := args[0].in_any_order()) is not args[0]:
@@ -463,7 +463,7 @@ class Builtins(InTrace):
         return self.raising.text_now(join, items) if holds_traced(items) else join(items)
 
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
-        self.refuse_pending(iterable)
+        self.refuse_hidden(iterable)
         if key is None and is_traced_text(iterable) and not self.backend.is_eager():
             return self.checks.texts.ordered(iterable, functools.partial(self._sorted, reverse=reverse))
         if key is None:  # no two items share a key, so the order that they come in does not count
@@ -495,7 +495,7 @@ class Builtins(InTrace):
 
     def _extreme(self, plain: Any, pairwise: Any, reduce: Any, is_better: Any) -> Callable[..., Any]:
         def extreme(*args: Any, **kwargs: Any) -> Any:
-            self.refuse_pending(args[0] if args else None)
+            self.refuse_hidden(args[0] if args else None)
             if len(args) == 1 and not kwargs and is_traced_text(args[0]) and not self.backend.is_eager():
                 return self.checks.texts.best_of(args[0], extreme)
             if len(args) == 1:
@@ -575,7 +575,7 @@ class Builtins(InTrace):
         return self._reduce(iterable, builtins.all, jnp.all, lambda a, b: a & b)
 
     def _reduce(self, iterable: Any, plain: Any, reduce: Any, combine: Any) -> Any:
-        self.refuse_pending(iterable)
+        self.refuse_hidden(iterable)
         iterable = self._given(iterable)
         if (each := self.reductions.each_of(iterable, may_leave=True)) is not None:
             return self.reductions.decided(each, plain)

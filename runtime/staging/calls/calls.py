@@ -79,6 +79,8 @@ class Calls(InTrace):
             return made  # it looks at the frame that calls it, which is to be the user's
         made = self._operators.constants.taking_constants(called, self._operators.lengths.taking(called, made))
         is_users = isinstance(called, types.FunctionType | types.MethodType | type) and not is_library(called)
+        if not is_users and (self.journal.hidden or isinstance(getattr(called, "__self__", None), list)):
+            made = self._operators.outside.refusing_hidden(called, made)
         if is_users and not LOCAL.has_perhaps:
             return made
         return self._operators.absences.taking(called, made, is_users or self._knows_absences(called))
@@ -115,6 +117,8 @@ class Calls(InTrace):
             return self._method(called)
         if kind is types.BuiltinFunctionType or kind is type:
             if is_mutating_method(called):
+                if (later := self._operators.outside.at_run_time(called.__self__, called.__name__)) is not None:
+                    return later
                 if self.journal.is_interested:
                     self.journal.touch(ContentsPlace(called.__self__))
                 return self._operators.aliased.around(called.__self__, self._builtin(called))

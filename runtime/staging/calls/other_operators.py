@@ -10,6 +10,7 @@ from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.lookups import Lookups
+from autograph.runtime.staging.access.outside_lists import OutsideLists
 from autograph.runtime.staging.access.reported_writes import ReportedWrites
 from autograph.runtime.staging.builtins.keys import Keys
 from autograph.runtime.staging.builtins.library_functions import LibraryFunctions
@@ -86,6 +87,9 @@ class OtherOperators(Protocol):
 
     @property
     def lookups(self) -> Lookups: ...
+
+    @property
+    def outside(self) -> OutsideLists: ...
 
     @property
     def builtins(self) -> Builtins: ...

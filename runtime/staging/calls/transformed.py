@@ -150,7 +150,7 @@ class Transformed(InTrace):
                 except BaseException:
                     take_back_leaks(watch)
                     raise
-                refuse_writes(watch, called, (args, kwargs), watch.is_staged)
+                refuse_writes(watch, called, [("argument", (args, kwargs))], watch.is_staged)
             return result
 
         memory.keep(converted, call)

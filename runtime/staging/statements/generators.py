@@ -122,6 +122,7 @@ class Generators(InTrace):
     def iterated(self, iterable: Any) -> Any:
         """What a loop over an object of the user's goes over: the iterator that its `__iter__` returns, or the sequence that this
         has made it of. Anything else as it is."""
+        LANGUAGE.operators.refuse_hidden(iterable)
         if is_traced_text(iterable) and not self.backend.is_eager():
             return LANGUAGE.operators.texts.read(iterable).items()
         method = user_method(type(iterable), "__iter__")

@@ -47,6 +47,7 @@ from autograph.runtime.layouts.optional import is_known, knowing
 from autograph.runtime.layouts.perhaps import Absence, Perhaps
 from autograph.runtime.layouts.sides import injected, with_numbers
 from autograph.runtime.layouts.statement_variables import UNBOUND, has_contents
+from autograph.runtime.staging.access.outside_lists import write_later
 from autograph.runtime.staging.statements.joined_parts import EndParts
 
 RESULT = "the value"
@@ -289,6 +290,7 @@ class Join:
         self.pairs: list[tuple[Any, Any]] = []
         self.types: list[LeafType | None] = []
         self.variables: list[JoinedVariable | None] = []
+        self._differing: list[list[Any]] = []
         loops = self.checks.journal.loops
         refers = any(loop.carry.refers for loop in loops)
         self._joiner = Joiner(backend, is_known, chooses=True, refers=refers, grows=bool(loops))
@@ -308,6 +310,7 @@ class Join:
         self.add(place.name, on_true, on_false, owner, isinstance(place, AttributePlace))
         if isinstance(place, ContentsPlace) and isinstance(place.owner, list):
             found[count:] = [dataclasses.replace(each, is_list=each.name == place.name) for each in found[count:]]
+            self._differing += [place.owner] * (len(found) > count)
 
     def add(self, name: str, on_true: Side, on_false: Side, owner: Any = None, is_attribute: bool = False) -> None:
         """Join what the branches leave in a variable or place.
@@ -350,7 +353,9 @@ class Join:
           StagingError: what the branches leave behind cannot be joined; it names all that differs.
         """
         if self._joiner.mismatches:
-            raise self._mismatch(self._joiner.mismatches)
+            error = self._mismatch(self._joiner.mismatches)
+            write_later(self._differing, error)
+            raise error
         leaves: list[Any] = [b if a is MISSING else a for a, b in self.pairs]
         staged = [k for k, type in enumerate(self.types) if type is not None]
         has_effects = any(getattr(end.traced.program, "effects", None) for end in ends)

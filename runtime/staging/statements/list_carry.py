@@ -25,6 +25,7 @@ from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.kinds import Row
 from autograph.runtime.layouts.list_room import MOST_RESERVED, Room, refuse_growth
 from autograph.runtime.layouts.statement_variables import UNBOUND, Variable
+from autograph.runtime.staging.access.outside_lists import write_later
 from autograph.runtime.staging.policy.loop_options import LoopOptions
 from autograph.runtime.staging.statements.carry import Carry
 from autograph.runtime.staging.statements.growing_lists import GrowingList
@@ -129,10 +130,12 @@ class ListCarry:
             self._refuse_from_python()
             found = self.carry.snapshot.name_of(owner)
             name = "a list" if found is None else repr(found)
-            raise StagingError(
+            error = StagingError(
                 f"{self.carry.where}\n  The iterations of this staged loop append to {name}, a list that was not made in converted code: "
                 "what their reads of it cannot be tracked.\n  Append to a copy that the function creates: items = list(items)."
             )
+            write_later([owner], error)
+            raise error
 
     def carry_growing(self, growing: GrowingList, ended: ListEnd | None) -> None:
         """Carry the buffers of a list that each iteration appends to, and does not read."""

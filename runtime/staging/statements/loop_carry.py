@@ -110,6 +110,7 @@ class LoopTrace:
         self._given: list[Given] = []  # what the loop makes elements of lists, if it is emitted
         self._index_type: Any = backend.type_of(0)
         self.test_writes = test_writes
+        self._asked_by_test: set[int] = set()
         self.may_unroll = False
         self._early_test: tuple[list[LeafType], list[Any], Traced] | None = None  # serves if the types are settled
 
@@ -362,6 +363,7 @@ class LoopTrace:
 
         region = self.journal.open(self.carry.variables, self.raising.tries(), repeats=True)
         self.carry.region = region
+        region.asked = self._asked_by_test.copy()
         self.settling.begin_iteration()
         self.journal.loops.append(self.settling)
         region.peeled_for = self.settling.peeled_for
@@ -494,6 +496,7 @@ class LoopTrace:
             traced = self.backend.trace(run, self.carry.operand_types())
             return traced, wrote
         finally:
+            self._asked_by_test = region.asked
             self._undo(region)
             self.journal.close(region)
 

@@ -57,7 +57,7 @@ class Loops(InTrace):
 
     Args:
       checks: the operators.
-      call, asked, refuse_pending: of other operators.
+      call, asked, refuse_hidden: of other operators.
       loop_of: what stages a loop over a dataset; None for anything else.
       python_only: as `Rolling` takes it.
       remaining: makes a generator of the items that are left of an iterator which is state of the program.
@@ -77,7 +77,7 @@ class Loops(InTrace):
         absences: Absences,
         call: Callable[[Any], Any],
         asked: Callable[[Any], Any],
-        refuse_pending: Callable[[Any], None],
+        refuse_hidden: Callable[[Any], None],
         loop_of: Callable[[Any], Callable[..., None] | None],
         python_only: PythonOnly,
         remaining: Callable[[Any], Any],
@@ -91,7 +91,7 @@ class Loops(InTrace):
         self._checks, self._opaque, self._absences = checks, opaque, absences
         self._staged_if, self._truth = conditionals.staged_if, conditionals.truth
         self._in_python = PythonLoops(backend, conditionals.staged_if, asked)
-        self._asked, self._refuse_pending, self._loop_of, self._remaining = asked, refuse_pending, loop_of, remaining
+        self._asked, self._refuse_hidden, self._loop_of, self._remaining = asked, refuse_hidden, loop_of, remaining
 
     def loop_options(self, *args: Any, **options: Any) -> LoopOptions:
         """What `set_loop_options`, called so, says."""
@@ -223,7 +223,7 @@ class Loops(InTrace):
 
     def _run_for(self, iterable: Any, loop: ForLoop, python_only: str | None) -> None:
         options = loop.options
-        self._refuse_pending(iterable)
+        self._refuse_hidden(iterable)
         if (entries := self._absences.entries(iterable)) is not None:
             self._in_python.run_entries(entries, loop)
             return
