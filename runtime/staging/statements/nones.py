@@ -21,6 +21,7 @@ from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_
 from autograph.runtime.layouts.perhaps import is_sentinel
 from autograph.runtime.layouts.statement_variables import EmptySnapshot, Snapshot, tested
 from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import LOCAL
 
 
 class Nones(InTrace):
@@ -77,6 +78,8 @@ class Nones(InTrace):
             return True
         if self._is_truth(one) and self._is_truth(other):  # a traced bool represents Python's, of which there are two
             return one == other
+        if LOCAL.frame is not None and self._may_be_given(one) and self._may_be_given(other):
+            LOCAL.frame.tells_apart = True
         return self.are_one(one, other)
 
     def id_of(self, value: Any, /) -> int:
@@ -94,6 +97,10 @@ class Nones(InTrace):
                 "  Compare objects with `is`, and values with `==`; as a key, use a number or text that each object holds."
             )
         return id(value)
+
+    def _may_be_given(self, value: Any) -> bool:
+        """Whether this is, or may be, a container among the arguments of the trace."""
+        return any(key in LOCAL.frame.arguments for key in self.identities.conditions_of(id(value)))
 
     def _is_truth(self, value: Any) -> bool:
         is_traced = self.backend.is_traced(value) and getattr(value, "dtype", None) == np.bool_
