@@ -307,6 +307,11 @@ def identity():
         return pair is other
 
     refused(tuples, X, words="identical")
+    missing = {}
+    agrees(lambda a, b: a is b, missing, missing)
+    refused(
+        lambda x, options: x if options is missing else -x, X, missing, words="compared by identity with an argument"
+    )
 
 
 @claim("A string of traced values")

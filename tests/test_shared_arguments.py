@@ -199,3 +199,32 @@ def test_gradients_of_what_is_shared_are_as_in_jax():
     layer = {"w": number(3)}
     gradient = ag.function(lambda layers: jax.grad(ag.convert(loss))(layers))
     assert plain(gradient([layer, layer])) == [{"w": 6.0}, {"w": 6.0}]
+
+
+NO_OPTIONS: dict = {}
+
+
+def with_default(x, options=NO_OPTIONS):
+    return x if options is NO_OPTIONS else x + 1
+
+
+def under_a_condition(x, options=NO_OPTIONS):
+    if x > 0 and options is not NO_OPTIONS:
+        x += 1
+    return x
+
+
+@pytest.mark.parametrize("f", [with_default, under_a_condition])
+@pytest.mark.parametrize("more", [(), ({},)])
+def test_an_argument_is_not_compared_with_what_is_outside(f, more):
+    with pytest.raises(ag.StagingError, match="A dict from outside is compared by identity with an argument"):
+        ag.function(f)(number(1), *more)
+
+
+def test_an_argument_is_compared_with_what_the_function_makes():
+    def f(rows, x):
+        copy = list(rows) if len(rows) > 3 else rows
+        made = [x]
+        return rows is copy, rows is made, rows is None
+
+    assert list(map(bool, ag.function(f)(ROW, number(1)))) == [True, False, False]
