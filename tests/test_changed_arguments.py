@@ -137,15 +137,14 @@ def test_sets():
     assert given == {5}
 
 
-def test_a_set_in_two_places_is_refused():
+def test_a_set_in_two_places_is_one():
     def write(a, b):
         a.add(1)
         return 0 if 1 in b else 1
 
     given = {2}
-    with pytest.raises(ag.StagingError, match="'a' is changed in place here, and is the same object as 'b'"):
-        ag.function(write)(given, given)
-    assert given == {2}
+    assert int(ag.function(write)(given, given)) == 0
+    assert given == {1, 2}
     with pytest.raises(ag.StagingError, match="'a' is changed in place here, and is an argument of write"):
         ag.function(write).get_concrete_function({2}, {3})
 
@@ -298,7 +297,7 @@ def test_with_variables_and_donated_arguments():
     assert plain(given) == {"n": 11, "kept": 5}
 
 
-def test_one_object_in_two_places_is_refused():
+def test_an_argument_that_is_captured_too_is_refused():
     seen = [jnp.array(1)]
 
     @ag.function
@@ -308,19 +307,10 @@ def test_one_object_in_two_places_is_refused():
 
     other = [jnp.array(1)]
     for _ in range(2):
-        with pytest.raises(ag.StagingError, match="'a' is changed in place here, and is the same object as 'b'"):
-            write(other, other)
-        with pytest.raises(ag.StagingError, match="the same object as 'seen'"):
+        with pytest.raises(ag.StagingError, match="'a' is changed in place here, and is the same object as 'seen'"):
             write(seen, other)
         assert plain(write([0], other)) == [2]
     assert plain((seen, other)) == ([1], [1])
-
-    @ag.function
-    def grid_write(grid):
-        grid[0][1] = X
-
-    with pytest.raises(ag.StagingError, match=r"'grid\[0\]' .* the same object as 'grid\[1\]'"):
-        grid_write([[0, 0]] * 2)
 
     class Box:
         def __init__(self):

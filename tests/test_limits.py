@@ -308,6 +308,11 @@ def identity():
         return pair is other
 
     refused(tuples, X, words="identical")
+    missing = {}
+    agrees(lambda a, b: a is b, missing, missing)
+    refused(
+        lambda x, options: x if options is missing else -x, X, missing, words="compared by identity with an argument"
+    )
 
 
 @claim("A string of traced values")
@@ -668,14 +673,23 @@ def lists_from_outside():
 
 @claim("A list, dict, set or dataclass argument")
 def arguments():
-    def written(xs, ys):
-        xs[0] = 5.0
-        return ys
-
     both = [X]
-    refused(written, both, both, words="'xs' is changed in place here, and is the same object as 'ys'")
+
+    def written(xs):
+        xs[0] = 5.0
+        return both[0]
+
+    refused(written, both, words="'xs' is changed in place here, and is the same object as 'both'")
+
+    def of_two(xs, ys):
+        xs[0] = 5.0
+        return ys[0]
+
+    specs = [[ag.TensorSpec(())]] * 2
+    with pytest.raises(ag.StagingError, match="'xs' is changed in place here, and is the same object as 'ys'"):
+        ag.function(of_two, input_signature=specs)(both, both)
     with pytest.raises(ag.StagingError, match="'xs' is changed in place"):
-        ag.function(written).get_concrete_function([X], [X])
+        ag.function(of_two).get_concrete_function([X], [X])
 
     def growing(xs, x):
         if x > 0:

@@ -246,3 +246,66 @@ def test_arrays_are_computed_with_as_they_were_before_they_are_written(f):
     np.testing.assert_allclose(slopes(ag.convert(f)), differences, rtol=1e-2, atol=0.1)
     np.testing.assert_allclose(jax.jit(slopes, static_argnums=0)(ag.convert(f)), differences, rtol=1e-2, atol=0.1)
     np.testing.assert_allclose(slopes(ag.function(f)), differences, rtol=1e-2, atol=0.1)
+
+
+def ufunc_to_output(x):
+    a = np.zeros(3, np.float32)
+    np.multiply(np.ones(3, np.float32), x, out=a)
+    return a
+
+
+def ufunc_to_third(x):
+    a = np.zeros(3, np.float32)
+    np.add(a, x, a)
+    return a
+
+
+def reduction_to_output(x):
+    a = np.zeros(3, np.float32)
+    np.sum(np.ones((2, 3), np.float32) * x, axis=0, out=a)
+    return a
+
+
+def product_to_output(x):
+    a, b = np.ones((2, 2), np.float32), np.zeros((2, 2), np.float32)
+    np.dot(a * x, a, out=b)
+    return b
+
+
+def diagonal(x):
+    a = np.zeros((2, 2), np.float32)
+    np.fill_diagonal(a, x)
+    return a
+
+
+def fill(x):
+    a = np.zeros(3, np.float32)
+    a.fill(x)
+    return a
+
+
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [
+        (ufunc_to_output, "`multiply` writes to an array in place here"),
+        (ufunc_to_third, "`add` writes to an array in place here"),
+        (reduction_to_output, "`sum` writes to an array in place here"),
+        (product_to_output, "`dot` writes to an array in place here"),
+        (diagonal, "`fill_diagonal` writes to an array in place here"),
+        (fill, "The value of a traced array is needed here"),
+    ],
+)
+def test_a_numpy_function_that_is_to_write_traced_values_is_refused(f, words):
+    for compiled in (ag.function(f), jax.jit(ag.convert(f))):
+        with pytest.raises(ag.StagingError, match=words):
+            compiled(jnp.float32(2))
+
+
+def written_to_items(x):
+    a = np.zeros(3, np.float32)
+    a[...] = np.multiply(np.ones(3, np.float32), x)
+    return a
+
+
+def test_the_items_of_an_array_are_written_instead():
+    np.testing.assert_allclose(ag.function(written_to_items)(jnp.float32(2)), written_to_items(np.float32(2)))

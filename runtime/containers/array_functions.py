@@ -13,9 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.selected import STAGING
+from autograph.runtime.code.library_table import TABLE
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
+from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.statement_variables import items_of_sequence, value_of
 from autograph.runtime.tracing.language import LANGUAGE
+from autograph.runtime.tracing.locations import user_location
 
 # They call functions of the user's, or read and write files.
 _NOT_ARRAY_FUNCTIONS = frozenset(
@@ -40,10 +43,15 @@ def has_twin(function: Any) -> bool:
 
 
 def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
+    is_writing = not TABLE.of(function).pure
+    inputs = function.nin if isinstance(function, np.ufunc) else None
+
     def call(*args: Any, **kwargs: Any) -> Any:
         traced = any(map(_has_tracer, args)) or (kwargs and any(map(_has_tracer, kwargs.values())))
         if not traced:
             return function(*args, **kwargs)
+        if is_writing or kwargs.get("out") is not None or (inputs is not None and len(args) > inputs):
+            raise _refused_write(function.__name__)
         if any(map(is_traced_list, (*args, *kwargs.values()))):  # of which NumPy makes arrays
             named = {name: _as_array(value) for name, value in kwargs.items()}
             return LANGUAGE.operators.call(function)(*map(_as_array, args), **named)
@@ -56,6 +64,14 @@ def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
             return twin(*map(_of_list, args), **named)
 
     return functools.update_wrapper(call, function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+
+
+def _refused_write(name: str) -> StagingError:
+    return StagingError(
+        f"{user_location()}\n  `{name}` writes to an array in place here, and some of its arguments are traced: an array of NumPy's "
+        "holds no traced values, and one of JAX's is not written to.\n  Write to the items of the array, which assigns another to "
+        f"its name: x[...] = {name}(…), x[i] = v."
+    )
 
 
 def _as_array(value: Any) -> Any:

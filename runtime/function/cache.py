@@ -44,6 +44,12 @@ class Entry:
         self.watches: list[Any] = []
         self.key: Key
 
+    @property
+    def may_have_block(self) -> bool:
+        """Whether a block of a `Dispatcher` may lead to it, which has no arguments to write into, and sees no two that are one."""
+        program = self.program
+        return program.changes is None and not program.tells_apart and not self.key[0].shared
+
     def call(self, arrays: Sequence[Any]) -> Any:
         """The result of a call that changes none of its arguments; ``ArgumentsChanged`` if it does."""
         return self._called(self.program.without_changes, arrays)

@@ -44,6 +44,7 @@ from autograph.runtime.signatures.input_signature import InputSignature, is_sign
 from autograph.runtime.signatures.inputs import keys_of, spec_of, type_of
 from autograph.runtime.signatures.placement import constrained, placed, spread_shardings
 from autograph.runtime.signatures.retrace import Trace, TraceLog
+from autograph.runtime.signatures.shared_arguments import shared_places, with_shared
 from autograph.runtime.signatures.signature import Arguments, CallSignature, as_tree, refuse_specs
 from autograph.runtime.signatures.tensor_spec import TensorSpec
 from autograph.runtime.state.linked_state import linked
@@ -345,7 +346,7 @@ class Function(Made, Generic[P, R], Forwarding):
 
     def _split(self, values: tuple[Any, ...]) -> tuple[CallSignature, Sequence[Any], Reads | None]:
         """The signature of a call with these canonical values, its arrays, and what is read of its objects."""
-        signature, arrays = self._arguments.split(values, self._captured)
+        signature, arrays = self._arguments.split(values, self._captured, find_shared=shared_places)
         reads = self._looked_at_captures().of_arguments(signature)
         return (signature if reads is None else signature.holding(reads.key)), arrays, reads
 
@@ -353,7 +354,7 @@ class Function(Made, Generic[P, R], Forwarding):
         """Call a program, and lead the calls like this one to it directly from now on."""
         result = self._run(lambda: values, entry, arrays)
         with self._lock:
-            if entry.program.changes is None:  # a block has no arguments to write into
+            if entry.may_have_block:
                 self._dispatcher.add(values, entry)
                 self._use_blocks()
         return result
@@ -369,8 +370,7 @@ class Function(Made, Generic[P, R], Forwarding):
                 if is_traced or not staging().is_plain(staging().place()):
                     raise self._changed_in_trace(program, changes)
                 parts = parts or ArgumentParts(values())
-                outside = functools.partial(self._looked_at_captures().outside, entry.key[0])
-                parts.refuse_shared(self.__name__, self._arguments, changes, outside)
+                parts.refuse_shared(self.__name__, entry.key[0], changes, self._looked_at_captures().outside)
                 if program.admit(changes):
                     self.forget_blocks()  # which have no arguments to write into
                 call = entry.call_with_changes
@@ -501,16 +501,15 @@ class Function(Made, Generic[P, R], Forwarding):
 
         @functools.wraps(converted, updated=())
         def trace(*args: Any, **kwargs: Any) -> Any:
-            given = args if instance is None else args[1:]
-            values = arguments.canonical(given, kwargs)
+            values = arguments.canonical(args if instance is None else args[1:], kwargs)
+            parts = None
             if not all(map(is_leaf, values)):
-                values = tuple(map(GivenLists().of, values))
+                values = tuple(map(GivenLists().of, with_shared(values, signature.shared or ())))
+                parts = ArgumentParts(values)
+                LOCAL.frame.arguments = parts.containers
                 spelled, kwargs = arguments.spell(values)
                 args = spelled if instance is None else (args[0], *spelled)
             leaves = jax.tree_util.tree_leaves(as_tree(values))
-            parts = None if all(map(is_leaf, values)) else ArgumentParts(values)
-            if parts is not None:
-                LOCAL.frame.arguments = parts.containers
             inputs = [leaf for leaf, static in zip(leaves, signature.statics, strict=True) if static is None]
             arrays = tuple(map(type_of, inputs))
             reads = captures.of_arguments(signature)
@@ -561,6 +560,8 @@ class Function(Made, Generic[P, R], Forwarding):
                 # What the trace changed it would change again, were it as it was before: that is no call of this program.
                 self._captured = captures.refresh()
                 self.forget_blocks()  # they are guarded by what was there before
+            if LOCAL.frame.tells_apart:
+                self.forget_blocks()  # which do not see what of their arguments is one
             settled = signature.reading(self._captured)
             reads = captures.of_arguments(settled)
             entry.changed = None if reads is None else reads.changed

@@ -91,6 +91,7 @@ class Program:
       statements: what was staged in it.
       variables: the user's Variables that it is given, those that it writes first.
       changes: what it may change in its arguments, as far as its callers have said that they see to that; None if nothing.
+      tells_apart: whether it depends on which of the containers among its arguments are one.
     """
 
     def __init__(
@@ -124,6 +125,7 @@ class Program:
         self._raises = False
         self._calls_python = False
         self.changes: Changes | None = None
+        self.tells_apart = False
         self._state: State | None = None
         self._stateless = self._compiled(self._enter)
 
@@ -374,6 +376,7 @@ class Program:
         program = frame.record(block, arrays)
         treedef, count = structure
         recording = Recording(program, treedef, count, frame)
+        self.tells_apart |= frame.tells_apart
         if recording.has_effects:
             refuse_to_run_again(staging().sites(program), "the program prints or calls Python")
         elif self._donated:

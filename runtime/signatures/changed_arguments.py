@@ -20,7 +20,7 @@ from autograph.runtime.containers.traced_lists import TracedList, is_array_list
 from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.object_graph import Reached
-from autograph.runtime.signatures.signature import Arguments, as_tree, is_record
+from autograph.runtime.signatures.signature import CallSignature, as_tree, is_record
 from autograph.runtime.state.linked_state import is_node
 
 Path = tuple[Any, ...]
@@ -118,7 +118,10 @@ class ArgumentParts:
         """
         found: dict[Path, str] = {}
         refusal: StagingError | None = None
+        first = set(self.places().values())
         for path in filter(self._is_changed, self.values):
+            if id(self.values[path]) in self.containers and path not in first:
+                continue
             value, label = self.values[path], _label(names, path)
             refusal = refusal or StagingError(
                 f"{lines.get(id(value), where)}\n  {label!r} is changed in place here, and is an argument of {name}: the change "
@@ -199,25 +202,30 @@ class ArgumentParts:
         return isinstance(held.length, int) and held.length == len(before) and not value.moves
 
     def refuse_shared(
-        self, name: str, arguments: Arguments, changes: Changes, outside: Callable[[], Iterable[tuple[str, Any]]]
+        self,
+        name: str,
+        signature: CallSignature,
+        changes: Changes,
+        outside: Callable[[CallSignature], Iterable[tuple[str, Any]]],
     ) -> None:
         """`StagingError` if a container that is changed is reached in two ways, which a trace takes for two containers.
 
         Args:
           name: of the function.
-          arguments: of its parameters.
-          changes: what the program changes.
-          outside: what the function reads from outside.
+          signature: of the program, which may have one container where it is given one twice.
+          changes: what it changes.
+          outside: returns what the function reads from outside.
         """
-        names = arguments.names(self._count)
-        others = Reached([*outside(), *((_label(names, path), self.values[path]) for path in self._unpacked)])
+        names = signature.parameters.names(self._count)
+        others = Reached([*outside(signature), *((_label(names, path), self.values[path]) for path in self._unpacked)])
         for path, label in changes.labels.items():
             value = self.values.get(path)
             if type(value) in _OF_A_TRACE:
                 raise StagingError(changes.refusal)
             if not is_written_in_place(value):
                 continue
-            again = [_label(names, each) for each in self.containers[id(value)] if each != path]
+            places = self.containers[id(value)] if signature.shared is None else []
+            again = [_label(names, each) for each in places if each != path]
             if value in others:
                 again.append(others.name(value))
             if again:

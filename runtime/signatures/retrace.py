@@ -162,6 +162,12 @@ def differences(before: Trace, after: Trace, opens_sizes: bool = False) -> list[
             found.append(
                 Difference(f"captured `{name}`", was, now, "pass it as an argument, as an array if it is a number")
             )
+    if before.signature.shared != after.signature.shared:
+        was, now = (
+            "some are one object" if trace.signature.shared else "none are one object" for trace in (before, after)
+        )
+        advice = "give copies, or the same ones each time"
+        found.append(Difference("the lists, dicts and dataclasses in the arguments", was, now, advice))
     return found + _rooms(before, after)
 
 

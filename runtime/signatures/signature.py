@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.code.generated import refusal_of_call
+from autograph.runtime.layouts.describe import is_leaf as holds_nothing
 from autograph.runtime.layouts.static_values import StaticLeaf, WholeArgument, static_leaf
 from autograph.runtime.signatures.chosen_arguments import (
     ArgumentOptions,
@@ -66,6 +67,7 @@ class CallSignature:
       captured: what the function read from outside.
       keys: the types of dictionary keys that are no strings.
       held: what it read of the objects among the arguments.
+      shared: where containers stand again among the arguments (`shared_places`); None if nobody has looked.
       parameters: whose they are.
     """
 
@@ -74,6 +76,7 @@ class CallSignature:
     captured: Any = None
     keys: tuple[type, ...] = ()
     held: Any = ()
+    shared: Any = None
     parameters: Any = field(default=None, compare=False, repr=False)
 
     def reading(self, captured: Any) -> CallSignature:
@@ -253,7 +256,11 @@ class Arguments:
         return [names[path[0].idx] + jax.tree_util.keystr(path[1:]) for path, _ in paths]
 
     def split(
-        self, values: tuple[Any, ...], captured: Any = None, is_leaf: Callable[[Any], bool] | None = None
+        self,
+        values: tuple[Any, ...],
+        captured: Any = None,
+        is_leaf: Callable[[Any], bool] | None = None,
+        find_shared: Callable[[tuple[Any, ...]], Any] | None = None,
     ) -> tuple[CallSignature, list[Any]]:
         """The signature of a call with these canonical values, and its arrays."""
         leaves, treedef = jax.tree_util.tree_flatten(as_tree(values), is_leaf)
@@ -261,7 +268,8 @@ class Arguments:
         marks = [is_array_leaf(leaf) for leaf in leaves]
         arrays = [leaf for leaf, mark in zip(leaves, marks, strict=True) if mark]
         statics = tuple(None if mark else _static(leaf) for leaf, mark in zip(leaves, marks, strict=True))
-        return CallSignature(treedef, statics, captured, dictionary_key_types(values), (), self), arrays
+        shared = None if find_shared is None or all(map(holds_nothing, values)) else find_shared(values)
+        return CallSignature(treedef, statics, captured, dictionary_key_types(values), (), shared, self), arrays
 
 
 def _static(leaf: Any) -> StaticLeaf:

@@ -45,6 +45,7 @@ class Frame:
       is_watched: whether someone notes the writes of the whole trace.
       arguments: the identities of the lists, dicts and dataclasses among its arguments.
       changes: what it has changed in them; None if nothing.
+      tells_apart: whether it depends on which of them are one.
       touched: the Variables that it read or assigned, by identity. The program needs them even if they are dropped
         later.
     """
@@ -65,6 +66,7 @@ class Frame:
         self.is_watched = False
         self.arguments: Container[int] = ()
         self.changes: Any = None
+        self.tells_apart = False
         self.touched: dict[int, Variable] = {}
         self.place: Any = None
 

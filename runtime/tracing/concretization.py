@@ -110,10 +110,16 @@ def _is_of_unsorted_keys(error: BaseException) -> bool:
     return isinstance(error, ValueError) and "while sorting pytree dictionary keys" in str(error)
 
 
+def _is_of_value(error: BaseException) -> bool:
+    """Whether this is JAX's error about a traced value, or what NumPy makes of it where the value is written to an array."""
+    is_of_numpy = type(error) is ValueError and isinstance(error.__cause__, _ASKED_FOR_VALUE)
+    return is_of_numpy or isinstance(error, _ASKED_FOR_VALUE)
+
+
 def asks_for_value(error: BaseException) -> bool:
     """Whether this says that code asked a traced value for its value, or that JAX cannot take a dict: no exception of the
     program's."""
-    if isinstance(error, _ASKED_FOR_VALUE) or _is_of_unsorted_keys(error):
+    if _is_of_value(error) or _is_of_unsorted_keys(error):
         return True
     return isinstance(error, TypeError) and _is_about_a_tracer(error) and not _is_of_operands(error)
 
@@ -129,7 +135,7 @@ def refuse_concretization(
     Raises:
       StagingError: it is such an error: one of JAX's, or of Python's own about a tracer.
     """
-    is_of_jax = isinstance(error, _ASKED_FOR_VALUE)
+    is_of_jax = _is_of_value(error)
     if not is_of_jax and (not _is_about_a_tracer(error) or _is_of_operands(error)):
         return
     code = user_code(error.__traceback__)

@@ -15,12 +15,15 @@ from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.facts import Facts
 from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.heap.object_graph import Reached
+from autograph.runtime.heap.places import MUTABLE_CONTAINERS
 from autograph.runtime.heap.unknown import check_known
 from autograph.runtime.layouts.one_of import each_purely, is_one_of
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, knowing, present_in
 from autograph.runtime.layouts.perhaps import is_sentinel
 from autograph.runtime.layouts.statement_variables import EmptySnapshot, Snapshot, tested
 from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import LOCAL
 
 
 class Nones(InTrace):
@@ -77,6 +80,8 @@ class Nones(InTrace):
             return True
         if self._is_truth(one) and self._is_truth(other):  # a traced bool represents Python's, of which there are two
             return one == other
+        if LOCAL.frame is not None:
+            self._tell_apart(one, other)
         return self.are_one(one, other)
 
     def id_of(self, value: Any, /) -> int:
@@ -94,6 +99,28 @@ class Nones(InTrace):
                 "  Compare objects with `is`, and values with `==`; as a key, use a number or text that each object holds."
             )
         return id(value)
+
+    def _tell_apart(self, one: Any, other: Any) -> None:
+        """Note that containers among the arguments are compared, of which the trace has its own.
+
+        Raises:
+          StagingError: one of them is compared with an object from outside, which the caller may have given.
+        """
+        given = [self._may_be_given(value) for value in (one, other)]
+        if all(given):
+            LOCAL.frame.tells_apart = True
+        elif any(given):
+            rest = other if given[0] else one
+            if isinstance(rest, MUTABLE_CONTAINERS) and rest in Reached(LOCAL.roots()):
+                raise StagingError(
+                    f"{user_location()}\n  A {type(rest).__name__} from outside is compared by identity with an argument: the program is "
+                    "given copies of lists, dicts and sets, so that it cannot tell whether they are one.\n  As a default, take None, or "
+                    "an object(); compare contents with ==."
+                )
+
+    def _may_be_given(self, value: Any) -> bool:
+        """Whether this is, or may be, a container among the arguments of the trace."""
+        return any(key in LOCAL.frame.arguments for key in self.identities.conditions_of(id(value)))
 
     def _is_truth(self, value: Any) -> bool:
         is_traced = self.backend.is_traced(value) and getattr(value, "dtype", None) == np.bool_
