@@ -994,7 +994,11 @@ def recursion():
             to_one_of_its_own(x / 2, [out[0]])
         return out[0]
 
+    def to_a_list(x, out):
+        return out if x < 1 else to_a_list(x / 2, out + [x])
+
     refused(grown, jnp.ones(2))
+    agrees(lambda x: to_a_list(x, []), X)
     agrees(lambda x: to_an_argument(x, [0.0]), X)
     agrees(to_an_argument, X)
     refused(lambda x: to_one_of_its_own(x, [0.0]), X, words="'to_one_of_its_own' calls itself")
