@@ -348,6 +348,17 @@ def strings_of_floats_and_constant_ones():
 def integers():
     assert ag.function(lambda n: n * 65536)(jnp.array(65536)) == 0
 
+    def least(n):
+        best = 10**18
+        if n > 0:
+            best = min(best, n)
+        return best
+
+    assert ag.function(least)(jnp.array(3)) == 3
+    assert ag.function(least)(jnp.array(-3)) == 10**18
+    refused(lambda n: least(n) % 7, jnp.array(-3), words="may be the Python int")
+    refused_by_jit(lambda n: least(n) % 7, jnp.array(3), words="may be the Python int")
+
 
 @claim("The elements of a list of traced length")
 def elements():

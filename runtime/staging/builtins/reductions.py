@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.staging.access.absences import makes_missing
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.recording import effects_recorded
 
 _ASKED = (str, list, tuple, dict, set, frozenset, range)
@@ -392,6 +393,22 @@ class Reductions:
         if not self.backend.is_traced(decided):
             return value if decided else best
         return jax.tree.map(lambda new, old: jnp.where(decided, new, old), value, best)
+
+    def better_number(self, function: Any, best: Any, value: Any) -> Any:
+        """The greater (for ``max``) of two numbers that may be ints which no array holds; the first if neither is."""
+        compare = operator.gt if function is builtins.max else operator.lt
+        better = LANGUAGE.operators.of_numbers(compare, value, best)
+        better = compare(value, best) if better is NotImplemented else better
+        return self.conditionals.if_exp(better, lambda: value, lambda: best)
+
+    def summed_numbers(self, values: Sequence[Any], start: Any) -> Any:
+        """The sum of numbers that may be ints which no array holds."""
+
+        def added(one: Any, other: Any) -> Any:
+            found = LANGUAGE.operators.of_numbers(operator.add, one, other)
+            return one + other if found is NotImplemented else found
+
+        return functools.reduce(added, values, start)
 
     def first(self, generator: Generator, *default: Any) -> Any:
         """What ``next`` returns."""
