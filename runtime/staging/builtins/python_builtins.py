@@ -509,7 +509,10 @@ class Builtins(InTrace):
                 values = self.listed_rows(values)
             if is_traced_list(values) or (is_array_list(values) and kwargs.get("key") is None):
                 return self.reductions.of_list(plain.__name__, values, **kwargs)
-            if isinstance(values, StagedRange) and values.is_traced() and kwargs.get("key") is None:
+            if isinstance(values, StagedRange) and values.is_traced() and kwargs.get("key") is not None:
+                return self.reductions.best_by_key(plain.__name__, values, **kwargs)
+            if isinstance(values, StagedRange) and values.is_traced():
+                kwargs.pop("key", None)
                 ends = values[0], values[-1]
                 return self.reductions.best_of(plain, Optional(values.size() > 0, pairwise(*ends)), *kwargs.values())
             if self.backend.is_traced(values) and not kwargs.get("key"):

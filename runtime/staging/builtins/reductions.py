@@ -448,7 +448,7 @@ class Reductions:
                 name, values, lambda: values.checks.orderings.best_by_calls(key_at, held, name), **default
             )
         if key is not None:
-            return self._best_by_key(name, values, key, **default)
+            return self.best_by_key(name, values, key, **default)
         if name == "any":
             return jnp.any(held.stacked().astype(bool))
         if name == "all":
@@ -470,10 +470,10 @@ class Reductions:
         found = held.number(reduce(nan_never_better(jnp.where(held.filled(), rows, first))))
         return jnp.where(held.length > 0, found, default["default"]) if default else found
 
-    def _check_not_empty(self, name: str, values: TracedList, default: Any) -> None:
+    def _check_not_empty(self, name: str, values: Any, default: Any) -> None:
         """Raise where there is nothing to choose, and no default."""
         if not default and self.raising.can_raise_later(ValueError):
-            self.raising.raise_unless(values.contents().length > 0, error_of_empty(getattr(builtins, name)))
+            self.raising.raise_unless(values.size() > 0, error_of_empty(getattr(builtins, name)))
 
     def _best_element(self, name: str, values: TracedList, place: Callable[[], Any], **default: Any) -> Any:
         """The element at the place where the best is, if there is any."""
@@ -482,8 +482,8 @@ class Reductions:
         is_there = values.contents().length > 0
         return self.conditionals.if_exp(is_there, lambda: best, lambda: default["default"]) if default else best
 
-    def _best_by_key(self, name: str, values: TracedList, key: Any, **default: Any) -> Any:
-        """``max`` or ``min`` by a key, in a loop over the elements: as a user would write it."""
+    def best_by_key(self, name: str, values: Any, key: Any, **default: Any) -> Any:
+        """``max`` or ``min`` of a list, or a range, of traced length by a key, in a loop: as a user would write it."""
         compare = operator.gt if name == "max" else operator.lt
         best: Any = None
         best_key: Any = None
