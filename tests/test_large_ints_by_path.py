@@ -178,7 +178,9 @@ def test_in_a_bare_jit_and_in_batches():
             wanted = -1 if lowest(xs, t) == sys.maxsize else 1, lowest(xs, t) < 3, in_a_while_loop(xs, t) > t
             assert plain(tuple(found)) == wanted
     found = jax.jit(ag.convert(lowest))(jnp.array([3, 1]), jnp.int32(9))
-    assert found.resolve() == sys.maxsize
+    assert found.resolve() == int(found) == sys.maxsize
+    found = jax.jit(ag.convert(lowest))(jnp.array([3, 1]), jnp.int32(0))
+    assert found.resolve() == int(found) == np.asarray(found) == jnp.asarray(found) == 1
 
 
 def one_of_batch(f, xs, t):

@@ -149,13 +149,13 @@ class Optional:
         return np.asarray(self._value(), dtype=dtype)
 
     def __jax_array__(self) -> Any:
-        if type(self._absent) is int:
+        if is_number_choice(self):
             must_fit(self._absent)
         return jax.numpy.asarray(self._value())
 
     def _value(self) -> Any:
         found = used(self)
-        if found is None or found is self._absent:
+        if type(found) is not int and (found is None or found is self._absent):
             raise TypeError("this value is None here; test `is None`, or `.has_value()`, first")
         return found
 
