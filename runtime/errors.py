@@ -22,6 +22,10 @@ class ConversionError(Exception):
     """
 
 
+class NoArrayHoldsIt(OverflowError):
+    """What JAX raises of an int that no array holds, of a value that may be one: an operator that is asked may do without."""
+
+
 class StagingError(TypeError):
     """A statement on traced values cannot be staged.
 

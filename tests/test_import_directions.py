@@ -24,6 +24,7 @@ PROTOCOLS = {
     PROTOCOL,
     "autograph.backends.described",
     "autograph.backends.exceptions",
+    "autograph.backends.large_ints",
     "autograph.backends.recursive",
     "autograph.backends.selected",
     "autograph.backends.thread",

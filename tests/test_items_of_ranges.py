@@ -39,9 +39,28 @@ def added_to_dicts(n):
     return squares
 
 
-@pytest.mark.parametrize("function", [compared, places, added_to_lists, added_to_sets, added_to_dicts])
+def best_by_key(n):
+    xs = [4, 1, 9, 3, 7]
+    nearest = []
+    for k in range(1, n):
+        nearest.append(min(range(k), key=lambda i: xs[i] % 4))
+    return (
+        max(range(n), key=lambda i: -xs[i]),
+        min(range(n - 3), key=xs.__getitem__, default=-1),
+        max(range(n), key=None),
+        nearest,
+    )
+
+
+@pytest.mark.parametrize("function", [compared, places, added_to_lists, added_to_sets, added_to_dicts, best_by_key])
 def test_what_takes_the_items_of_a_range(function):
     agrees_when_compiled(function, (4,), (5,), (3,))
+
+
+def test_the_best_of_no_items_by_a_key():
+    for best in (max, min):
+        with pytest.raises(ValueError, match="empty"):
+            ag.function(lambda n: best(range(n), key=lambda i: -i))(jnp.array(0))  # noqa: B023 (called at once)
 
 
 def test_a_number_that_is_not_in_a_range():

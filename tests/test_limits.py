@@ -354,6 +354,17 @@ def strings_of_floats_and_constant_ones():
 def integers():
     assert ag.function(lambda n: n * 65536)(jnp.array(65536)) == 0
 
+    def least(n):
+        best = 10**18
+        if n > 0:
+            best = min(best, n)
+        return best
+
+    assert ag.function(least)(jnp.array(3)) == 3
+    assert ag.function(least)(jnp.array(-3)) == 10**18
+    refused(lambda n: least(n) % 7, jnp.array(-3), words="may be the Python int")
+    refused_by_jit(lambda n: least(n) % 7, jnp.array(3), words="may be the Python int")
+
 
 @claim("The elements of a list of traced length")
 def elements():
@@ -1040,7 +1051,11 @@ def recursion():
             to_one_of_its_own(x / 2, [out[0]])
         return out[0]
 
+    def to_a_list(x, out):
+        return out if x < 1 else to_a_list(x / 2, out + [x])
+
     refused(grown, jnp.ones(2))
+    agrees(lambda x: to_a_list(x, []), X)
     agrees(lambda x: to_an_argument(x, [0.0]), X)
     agrees(to_an_argument, X)
     refused(lambda x: to_one_of_its_own(x, [0.0]), X, words="'to_one_of_its_own' calls itself")

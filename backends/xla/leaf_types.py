@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import MISSING, LeafType, LoopSpec, Output, Traced
+from autograph.backends.large_ints import is_far_beyond
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.tracing import explicit_sharding, is_whole, laid
 from autograph.runtime.errors import place_of
@@ -30,6 +31,8 @@ def type_of(leaf: Any) -> LeafType | None:
     if jax_compat.is_tracer(leaf):  # to ask one whether it is a `jax.Array` takes long
         aval = jax.typeof(leaf)
         return type_of_aval(aval) if jax_compat.is_array_type(aval) else None
+    if is_far_beyond(leaf):  # no array is this int
+        return None
     if not (type(leaf) in _NUMBERS or jax_compat.is_typed_number(leaf)):
         if jax.export.is_symbolic_dim(leaf):
             leaf = jnp.asarray(leaf)
@@ -111,7 +114,7 @@ def cast(value: Any, type: LeafType) -> Any:
         kind = jnp.dtype(type.dtype).kind
         number = {"b": bool, "i": int, "u": int, "f": float, "c": complex}.get(kind, lambda v: v)(value)
         return jax_compat.varying_along(jnp.asarray(number), type.varying)
-    array = jnp.asarray(value)
+    array = jnp.asarray(float(value) if is_far_beyond(value) else value)
     is_weak = jax.typeof(array).weak_type  # a key that is no tracer has no such attribute
     is_stronger = is_weak and not type.weak_type and array.dtype != np.bool_
     if array.dtype != type.dtype or is_stronger:

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import MISSING, LeafType
+from autograph.backends.large_ints import is_far_beyond
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.differing_kinds import differing_structure, differing_types
 from autograph.runtime.containers.extents import Bound, Extent, exactly
@@ -261,7 +262,7 @@ def are_alike(elements: Iterable[Any]) -> bool:
 
 def is_array_leaf(leaf: Any) -> bool:
     """Whether a leaf of an element is an array."""
-    return type(leaf) in NUMBERS or isinstance(leaf, _ARRAYS) or _is_numeric(leaf)
+    return (type(leaf) in NUMBERS and not is_far_beyond(leaf)) or isinstance(leaf, _ARRAYS) or _is_numeric(leaf)
 
 
 def _is_numeric(leaf: Any) -> bool:

@@ -33,7 +33,7 @@ from autograph.runtime.effects.raise_sites import (
 from autograph.runtime.effects.raising import Scope, Tried, catching, current, leave, leaving_refused, remade
 from autograph.runtime.effects.snapshots import with_snapshots, write_as_shown
 from autograph.runtime.effects.traced_texts import DeferredText, TracedText
-from autograph.runtime.errors import StagingError, TooLargeIntError, describe_location
+from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.journal import AttributePlace, Journal
@@ -41,7 +41,7 @@ from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
-from autograph.runtime.layouts.large_ints import too_large_for_arrays
+from autograph.runtime.layouts.large_ints import too_large, too_large_for_arrays
 from autograph.runtime.layouts.list_room import OutOfRoom
 from autograph.runtime.layouts.one_of import each_purely, is_one_of
 from autograph.runtime.layouts.pytrees import is_pytree
@@ -444,10 +444,7 @@ def refuse_large_int(error: Exception) -> None:
         return
     position = user_position(error.__traceback__)
     where = "A result" if position is None else describe_location(*position[:2])
-    raise TooLargeIntError(
-        f"{where}\n  The Python int {number} meets a traced value here, and does not fit {jnp.result_type(int)}, the type of JAX's "
-        f"integers.\n  Write it as a float ({number}.0), keep it apart from traced values, or let JAX have 64 bits (jax_enable_x64)."
-    ) from error
+    raise too_large(where, number) from error
 
 
 def _absent(error: BaseException) -> StagingError:

@@ -56,6 +56,7 @@ from autograph.runtime.layouts.sides import (
     absence_of,
     as_alternatives,
     as_maybe,
+    beside,
     candidates_in,
     code_of,
     is_choice,
@@ -161,15 +162,14 @@ class Joiner:
         self._add(left, right)
         if isinstance(a, Static) and isinstance(b, Static) and is_one_value(a.value, b.value):
             return a
-        types = self._type_of(a), self._type_of(b)
+        types = self._type_of(beside(a, b)), self._type_of(beside(b, a))
         joined = None if types[0] is None or types[1] is None else self.types.join(types[0], types[1])
         if joined is not None and (numbers := [leaf.value for leaf in (a, b) if isinstance(leaf, Static)]):
             joined = holding(numbers, joined, types, self.types.join)
         if joined is None:
             _let_differ(a, b)
             places = (left if isinstance(left, int) else None, right if isinstance(right, int) else None)
-            is_room = is_filled(path)
-            self.mismatches.append(Mismatch(worded(path), a, b, is_room=is_room, places=places))
+            self.mismatches.append(Mismatch(worded(path), a, b, is_room=is_filled(path), places=places))
             return a
         return Array(joined)
 

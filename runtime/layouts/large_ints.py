@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import jax.numpy as jnp
 
 from autograph.backends.base import LeafType
+from autograph.runtime.errors import NoArrayHoldsIt, TooLargeIntError
 
 _TEXTS = re.compile(
     r"overflow was encountered while parsing an argument.* with value (-?\d+)"
@@ -23,6 +24,15 @@ def fits_integers(value: int) -> bool:
     return holds_number(jnp.result_type(int), value)
 
 
+def must_fit(value: int) -> NoReturn:
+    """Raise the error of an int that no array holds.
+
+    Raises:
+      NoArrayHoldsIt: always.
+    """
+    raise NoArrayHoldsIt(f"Python int {value} too large to convert to {jnp.result_type(int).name}")
+
+
 def too_large_for_arrays(text: str) -> str | None:
     """The number in the text of an `OverflowError` that JAX or NumPy raises of an int too large for an array; None for others.
 
@@ -32,6 +42,14 @@ def too_large_for_arrays(text: str) -> str | None:
     """
     match = _TEXTS.search(text)
     return match and (match[1] or match[2])
+
+
+def too_large(where: str, number: Any) -> TooLargeIntError:
+    """The refusal of an int that no array holds, where a traced value meets it."""
+    return TooLargeIntError(
+        f"{where}\n  The Python int {number} meets a traced value here, and does not fit {jnp.result_type(int)}, the type of JAX's "
+        f"integers.\n  Write it as a float ({number}.0), keep it apart from traced values, or let JAX have 64 bits (jax_enable_x64)."
+    )
 
 
 def holds_number(dtype: Any, value: Any) -> bool:

@@ -11,6 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.backends.large_ints import is_far_beyond
+from autograph.runtime.layouts.large_ints import must_fit
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of
 from autograph.runtime.layouts.perhaps import Perhaps, is_sentinel, read
@@ -147,11 +149,13 @@ class Optional:
         return np.asarray(self._value(), dtype=dtype)
 
     def __jax_array__(self) -> Any:
+        if is_number_choice(self):
+            must_fit(self._absent)
         return jax.numpy.asarray(self._value())
 
     def _value(self) -> Any:
         found = used(self)
-        if found is None or found is self._absent:
+        if type(found) is not int and (found is None or found is self._absent):
             raise TypeError("this value is None here; test `is None`, or `.has_value()`, first")
         return found
 
@@ -247,7 +251,7 @@ def used(value: Any) -> Any:
     """
     value = read(value)
     if type(value) is not Optional:
-        return value
+        return value.held() if hasattr(type(value), "__autograph_number__") else value
     found = resolved(value)
     if found is not value:
         return found
@@ -256,16 +260,38 @@ def used(value: Any) -> Any:
     return value._held
 
 
+def is_number_choice(value: Any) -> bool:
+    """Return whether this is a number that may be an int which no array holds, or a sum with one: see `number_choices`."""
+    if type(value) is not Optional:
+        return hasattr(type(value), "__autograph_number__")
+    return type(value._absent) is int and resolved(value) is value
+
+
+def may_be_beyond(values: Iterable[Any]) -> bool:
+    """Return whether one of these may be an int which no array holds, and one is no number of Python's."""
+    values = tuple(values)
+    if not any(is_far_beyond(value) or is_number_choice(value) for value in values):
+        return False
+    return not all(type(value) in (int, bool, float) for value in values)
+
+
+def _operated(function: Callable[..., Any], *operands: Any) -> Any:
+    found = (
+        LANGUAGE.operators.of_numbers(function, *operands) if any(map(is_number_choice, operands)) else NotImplemented
+    )
+    return function(*map(used, operands)) if found is NotImplemented else found
+
+
 def _binary(function: Callable[[Any, Any], Any]) -> Any:
-    return lambda self, other: function(used(self), used(other))
+    return lambda self, other: _operated(function, self, other)
 
 
 def _reflected(function: Callable[[Any, Any], Any]) -> Any:
-    return lambda self, other: function(used(other), used(self))
+    return lambda self, other: _operated(function, other, self)
 
 
 def _unary(function: Callable[[Any], Any]) -> Any:
-    return lambda self: function(used(self))
+    return lambda self: _operated(function, self)
 
 
 def _method(name: str) -> Any:
@@ -282,6 +308,8 @@ def _unequal(self: Optional, other: Any) -> Any:
 
 def _compared(one: Optional, other: Any, function: Callable[[Any, Any], Any], if_none: bool) -> Any:
     """``==`` and ``!=``, which None and an ``object()`` have too: each equals itself, and nothing else."""
+    if is_number_choice(one) and (same := LANGUAGE.operators.of_numbers(function, one, other)) is not NotImplemented:
+        return same
     found = resolved(one)
     if found is not one or is_known(one._present):
         return function(used(one), other)

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.backends.large_ints import is_far_beyond
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.recording import LOCAL, births
 
@@ -47,6 +48,8 @@ class Absence:
 class Sentinel:
     """That a place may hold this object, which is no more than itself, as ``missing = object()`` is, where another path has a value.
 
+    So may it hold an int that no array holds: see `autograph.runtime.layouts.number_choices`.
+
     Attributes: value (the object).
     """
 
@@ -56,15 +59,17 @@ class Sentinel:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sentinel) and other.value is self.value
+        if not isinstance(other, Sentinel):
+            return False
+        return other.value is self.value or (type(self.value) is type(other.value) is int and self.value == other.value)
 
     def __hash__(self) -> int:
-        return id(self.value)
+        return hash(self.value)
 
 
 def is_sentinel(value: Any) -> bool:
-    """Whether an object is no more than itself: an ``object()``."""
-    return type(value) is object
+    """Whether an object is no more than itself: an ``object()``, or an int that no array holds."""
+    return type(value) is object or is_far_beyond(value)
 
 
 @jax.tree_util.register_pytree_node_class

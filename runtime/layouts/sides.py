@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
+
 from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
+from autograph.backends.large_ints import is_far_beyond
 from autograph.runtime.layouts.kinds import (
     ABSENT,
     NOTHING,
     Alternatives,
+    Array,
     Constants,
     Layout,
     Maybe,
@@ -112,7 +116,7 @@ def absence_of(*sides: Side) -> str | Absence | Sentinel:
     """What it means that there is no value: of a place that may hold nothing, not that what it holds may be None or a `Sentinel`."""
     found = [side.layout.absence for side in (*sides, _NONE) if isinstance(side.layout, Maybe)]
     found += [absence for side in sides if (absence := _absence_that_is(side.layout)) is not None]
-    found.sort(key=_rank)
+    found.sort(key=_order)
     return found[-1]
 
 
@@ -121,6 +125,12 @@ def _absence_that_is(layout: Layout) -> str | Sentinel | None:
     if layout is ABSENT:
         return "None"
     return Sentinel(layout.value) if isinstance(layout, Static) and is_sentinel(layout.value) else None
+
+
+def _order(absence: str | Absence | Sentinel) -> tuple[int, int]:
+    """The order of absences in what they lie within: ints that are no number of an array by their size."""
+    number = absence.value if isinstance(absence, Sentinel) and type(absence.value) is int else 0
+    return _rank(absence), number
 
 
 def _rank(absence: str | Absence | Sentinel) -> int:
@@ -133,7 +143,29 @@ def _rank(absence: str | Absence | Sentinel) -> int:
 def is_choice(a: Layout, b: Layout) -> bool:
     """Whether values of two layouts have a value in common only where they have one, and else what an absence says."""
     is_absent = any(isinstance(each, Maybe) or each is ABSENT for each in (a, b))
-    return is_absent or is_sentinel_layout(a) is not is_sentinel_layout(b)
+    if is_absent or (not is_sentinel_layout(a) and not is_sentinel_layout(b)):
+        return is_absent
+    if isinstance(a, Static) and isinstance(b, Static) and is_sentinel_layout(a) and is_sentinel_layout(b):
+        return type(a.value) is type(b.value) is int and a.value != b.value
+    return not any(isinstance(each, Static) and is_far_beyond(each.value) for each in (a, b)) or not any(
+        map(is_float, (a, b))
+    )
+
+
+def beside(layout: Layout, other: Layout) -> Layout:
+    """A layout as it joins with another: an int that no integer array holds as a float, beside a float."""
+    return (
+        Static(float(layout.value))
+        if isinstance(layout, Static) and is_far_beyond(layout.value) and is_float(other)
+        else layout
+    )
+
+
+def is_float(layout: Layout) -> bool:
+    """Whether values of this layout are floats, which hold ints that no integer array holds, to their precision."""
+    if isinstance(layout, Array):
+        return bool(jnp.issubdtype(layout.type.dtype, jnp.inexact))
+    return isinstance(layout, Static) and type(layout.value) is float
 
 
 def as_maybe(side: Side, absence: str | Absence | Sentinel) -> tuple[Side, Layout, Source]:

@@ -269,6 +269,7 @@ class Operators(InTrace):
         return Operations(self.backend, self.aliased, self.trace, self.call, self.value_errors, self)
 
     operate = _operator(operations, Operations.operate)
+    of_numbers = _operator(operations, Operations.of_numbers)
     in_place = _operator(operations, Operations.in_place)
     asked = _operator(operations, Operations.asked)
     get_attr = _operator(operations, Operations.get_attr)

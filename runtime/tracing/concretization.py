@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import jax
 
-from autograph.runtime.errors import StagingError, describe_location
+from autograph.runtime.errors import NoArrayHoldsIt, StagingError, describe_location
 from autograph.runtime.tracing.locations import is_internal, is_of_jax, is_of_library, user_code, user_position
 
 _ASKED_FOR_VALUE = (
@@ -91,7 +91,9 @@ def line_of_operator(error: BaseException, is_converted: Callable[[types.CodeTyp
         name = frame.f_code.co_filename
         if is_converted(frame.f_code):
             line = name, number
-        elif is_internal(name) or not (is_of_jax(name) or is_of_library(name)):
+        elif is_internal(name):
+            line = line if isinstance(error, NoArrayHoldsIt) else None
+        elif not (is_of_jax(name) or is_of_library(name)):
             line = None
     return line
 

@@ -28,7 +28,16 @@ from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.large_ints import holds_number
 from autograph.runtime.layouts.objects import compared_fields
 from autograph.runtime.layouts.one_of import OneOf, class_of, each, holds_objects
-from autograph.runtime.layouts.optional import Optional, held_in, is_known, possible_values, present_in, resolved
+from autograph.runtime.layouts.optional import (
+    Optional,
+    held_in,
+    is_known,
+    may_be_beyond,
+    possible_values,
+    present_in,
+    resolved,
+    used,
+)
 from autograph.runtime.layouts.perhaps import has_perhaps, is_sentinel
 from autograph.runtime.layouts.perhaps import read as read_of
 from autograph.runtime.layouts.statement_variables import holds_traced, tested
@@ -103,6 +112,12 @@ def _are_alike_containers(left: Any, right: Any) -> bool:
     return not is_traced_list(left) and not is_traced_list(right)
 
 
+def _function_of(symbol: str, count: int) -> Callable[..., Any]:
+    if count == 1:
+        return _UNARY[symbol][1]
+    return _OPERATIONS[symbol.removesuffix("=") if symbol in _IN_PLACE else symbol][1]
+
+
 def _are_lists(left: Any, right: Any) -> bool:
     """Whether these are two lists, two tuples or two deques, whose contents are compared."""
     return sequence_class(left) is not None and sequence_class(left) is sequence_class(right)
@@ -141,6 +156,11 @@ class Operations(InTrace):
                     continue
                 rest = operands[:k], operands[k + 1 :]
                 return each(operand, lambda one: self.operate(symbol, *rest[0], one, *rest[1], written=written))  # noqa: B023 (called at once)
+        if symbol not in _COMPARISONS and may_be_beyond(operands):
+            found = self.of_numbers(_function_of(symbol, len(operands)), *operands)
+            if found is not NotImplemented:
+                return found
+            operands = tuple(map(used, operands))
         if symbol in _COUNTING and all(map(self._is_truth, operands)) and any(map(self.backend.is_traced, operands)):
             operands = tuple(operand * 1 for operand in operands)
         if len(operands) == 2 and symbol in _COUNTING and has_handlers():
@@ -167,6 +187,12 @@ class Operations(InTrace):
             for operand in operands:
                 if isinstance(operand, MUTABLE_CONTAINERS):
                     self.checks.refuse_hidden(operand)
+
+    def of_numbers(self, function: Callable[..., Any], *operands: Any) -> Any:
+        """An operation on numbers that may be ints which no array holds: see `number_choices`."""
+        from autograph.runtime.layouts.number_choices import operated
+
+        return operated(function, *operands)
 
     def _is_for_all(self, symbol: str, operands: Sequence[Any]) -> bool:
         """Whether a method of the user's does this, which takes a choice of references as it is."""
@@ -255,6 +281,8 @@ class Operations(InTrace):
                 return found
         if (known := self._beyond_integers(plain, left, right)) is not None:
             return known
+        if may_be_beyond((left, right)) and (found := self.of_numbers(plain, left, right)) is not NotImplemented:
+            return found
         kinds = class_of(left), class_of(right)
         if symbol in ("==", "!=") and Optional in kinds:
             one, other = (left, right) if kinds[0] is Optional else (right, left)

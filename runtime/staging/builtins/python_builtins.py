@@ -42,7 +42,7 @@ from autograph.runtime.effects.traced_texts import DeferredText, TracedText, is_
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.one_of import OneOf, each, each_purely, holds_objects
-from autograph.runtime.layouts.optional import Optional
+from autograph.runtime.layouts.optional import Optional, is_number_choice, may_be_beyond
 from autograph.runtime.layouts.statement_variables import holds_traced, value_of
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.operations import OPERATOR_FUNCTIONS, Operations
@@ -56,6 +56,7 @@ from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
 from autograph.runtime.staging.statements.progress import Progress, is_in_program
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location, warn
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -423,6 +424,8 @@ class Builtins(InTrace):
             return start + iterable.sum(0)
         if isinstance(iterable, StagedRange) and iterable.is_traced():
             return start + iterable.total()
+        if type(iterable) in (list, tuple) and type(start) is int and may_be_beyond(iterable):
+            return self.reductions.summed_numbers(iterable, start)
         return sum(iterable, start)
 
     def _list(self, *args: Any) -> Any:
@@ -510,7 +513,10 @@ class Builtins(InTrace):
                 values = self.listed_rows(values)
             if is_traced_list(values) or (is_array_list(values) and kwargs.get("key") is None):
                 return self.reductions.of_list(plain.__name__, values, **kwargs)
-            if isinstance(values, StagedRange) and values.is_traced() and kwargs.get("key") is None:
+            if isinstance(values, StagedRange) and values.is_traced() and kwargs.get("key") is not None:
+                return self.reductions.best_by_key(plain.__name__, values, **kwargs)
+            if isinstance(values, StagedRange) and values.is_traced():
+                kwargs.pop("key", None)
                 ends = values[0], values[-1]
                 return self.reductions.best_of(plain, Optional(values.size() > 0, pairwise(*ends)), *kwargs.values())
             if self.backend.is_traced(values) and not kwargs.get("key"):
@@ -521,6 +527,8 @@ class Builtins(InTrace):
                 values = list(values)
                 args = (values,)
             if isinstance(values, list | tuple) and values:
+                if kwargs.get("key") is None and may_be_beyond(values):
+                    return functools.reduce(functools.partial(self.reductions.better_number, plain), values)
                 if kwargs.get("key") is None and all_scalars_some_traced(values, self.backend):
                     return functools.reduce(functools.partial(better_of, pairwise, is_better), values)
                 is_traced, found = self.orderings.best(values, kwargs.get("key"), is_better)
@@ -602,6 +610,8 @@ class Builtins(InTrace):
                 return self._in_base(*args, **kwargs)
             if len(args) != 1 or kwargs:
                 return kind(*args, **kwargs)
+            if is_number_choice(args[0]):
+                return args[0] if kind is int else STAGING.number(LANGUAGE.operators.of_numbers(float, args[0]), float)
             given = value = value_of(args[0])
             if (method := user_method(type(value), f"__{kind.__name__}__")) is not None:
                 value = self.call(method)(value)

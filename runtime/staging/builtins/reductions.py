@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.staging.access.absences import makes_missing
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.recording import effects_recorded
 
 _ASKED = (str, list, tuple, dict, set, frozenset, range)
@@ -393,6 +394,22 @@ class Reductions:
             return value if decided else best
         return jax.tree.map(lambda new, old: jnp.where(decided, new, old), value, best)
 
+    def better_number(self, function: Any, best: Any, value: Any) -> Any:
+        """The greater (for ``max``) of two numbers that may be ints which no array holds; the first if neither is."""
+        compare = operator.gt if function is builtins.max else operator.lt
+        better = LANGUAGE.operators.of_numbers(compare, value, best)
+        better = compare(value, best) if better is NotImplemented else better
+        return self.conditionals.if_exp(better, lambda: value, lambda: best)
+
+    def summed_numbers(self, values: Sequence[Any], start: Any) -> Any:
+        """The sum of numbers that may be ints which no array holds."""
+
+        def added(one: Any, other: Any) -> Any:
+            found = LANGUAGE.operators.of_numbers(operator.add, one, other)
+            return one + other if found is NotImplemented else found
+
+        return functools.reduce(added, values, start)
+
     def first(self, generator: Generator, *default: Any) -> Any:
         """What ``next`` returns."""
         found = self.folded(generator, None, lambda _, value: (used(value),), self.is_none)  # the value may be None
@@ -431,7 +448,7 @@ class Reductions:
                 name, values, lambda: values.checks.orderings.best_by_calls(key_at, held, name), **default
             )
         if key is not None:
-            return self._best_by_key(name, values, key, **default)
+            return self.best_by_key(name, values, key, **default)
         if name == "any":
             return jnp.any(held.stacked().astype(bool))
         if name == "all":
@@ -453,10 +470,10 @@ class Reductions:
         found = held.number(reduce(nan_never_better(jnp.where(held.filled(), rows, first))))
         return jnp.where(held.length > 0, found, default["default"]) if default else found
 
-    def _check_not_empty(self, name: str, values: TracedList, default: Any) -> None:
+    def _check_not_empty(self, name: str, values: Any, default: Any) -> None:
         """Raise where there is nothing to choose, and no default."""
         if not default and self.raising.can_raise_later(ValueError):
-            self.raising.raise_unless(values.contents().length > 0, error_of_empty(getattr(builtins, name)))
+            self.raising.raise_unless(values.size() > 0, error_of_empty(getattr(builtins, name)))
 
     def _best_element(self, name: str, values: TracedList, place: Callable[[], Any], **default: Any) -> Any:
         """The element at the place where the best is, if there is any."""
@@ -465,8 +482,8 @@ class Reductions:
         is_there = values.contents().length > 0
         return self.conditionals.if_exp(is_there, lambda: best, lambda: default["default"]) if default else best
 
-    def _best_by_key(self, name: str, values: TracedList, key: Any, **default: Any) -> Any:
-        """``max`` or ``min`` by a key, in a loop over the elements: as a user would write it."""
+    def best_by_key(self, name: str, values: Any, key: Any, **default: Any) -> Any:
+        """``max`` or ``min`` of a list, or a range, of traced length by a key, in a loop: as a user would write it."""
         compare = operator.gt if name == "max" else operator.lt
         best: Any = None
         best_key: Any = None

@@ -12,7 +12,6 @@ import numpy as np
 
 from autograph.backends.base import LeafType
 from autograph.backends.recursive import FunctionBody
-from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.parts import Path, parts_of
 from autograph.runtime.effects.raising import current
 from autograph.runtime.heap.in_trace import InTrace, Trace
@@ -20,6 +19,7 @@ from autograph.runtime.layouts.kinds import Array, Layout, leaves_of
 from autograph.runtime.layouts.list_room import Room
 from autograph.runtime.layouts.statement_variables import flatten, is_mutable_container
 from autograph.runtime.staging.calls.recursive_state import CarriedState
+from autograph.runtime.staging.calls.values_in_room import ValueInRoom, arguments_in_room
 from autograph.runtime.staging.statements.loop_memory import WrittenByLoops
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
@@ -36,18 +36,6 @@ class Marker:
     where: str
 
 
-@dataclass
-class ReturnedList:
-    """A list that calls return, in room that may prove too small.
-
-    Attributes: room, capacity; elements (a list that can hold the elements of all that have been returned).
-    """
-
-    room: Room
-    capacity: int
-    elements: Padded | None = None
-
-
 class Known:
     """What has been found of one function for arguments of certain types: the layout of its results, and what it writes.
 
@@ -57,14 +45,14 @@ class Known:
       state: what it writes of what was there before.
       shares: whether a result may be, or hold, a container that was there before the call.
       same: the ways to containers in a result, in pairs, that may lead to one.
-      lists: those of a result, alone or in a tuple, of which calls return longer ones than those in them, by their position.
+      rooms: the lists and texts of a result, alone or in a tuple, of which calls return longer ones than those in them, by their position.
       loops: what the loops in it write.
     """
 
     def __init__(self, state: CarriedState) -> None:
         self.shares = False
         self.same: set[tuple[Path, Path]] = set()
-        self.lists: dict[int | None, ReturnedList] = {}
+        self.rooms: dict[int | None, ValueInRoom] = {}
         self.layout: Layout | None = None
         self.never = False
         self.loops = WrittenByLoops(state.carries)
@@ -108,6 +96,7 @@ class Activation:
 
     Attributes:
       signature: of its arguments.
+      call: with its arguments.
       frame: the recording that it belongs to.
       known: what is known of its results, if it is traced by itself; None if it is followed.
       marker: what represents it in recorded calls.
@@ -119,8 +108,9 @@ class Activation:
 
     note_writes: Callable[[], None]
 
-    def __init__(self, signature: Signature, known: Known | None, marker: Marker) -> None:
+    def __init__(self, signature: Signature, call: Call, known: Known | None, marker: Marker) -> None:
         self.signature = signature
+        self.call = call
         self.known = known
         self.marker = marker
         self.frame = LOCAL.frame
@@ -138,6 +128,8 @@ class CallsUnderWay:
       where: the user's line of the outermost.
       found: the functions that are known to call themselves, with what is known of them, as long as the outermost is traced.
       numbers: the functions whose Python numbers are to be traced, with the types of these leaves.
+      rooms: the arguments that are in room, as the calls of a function make them longer, by their place, by function.
+      without_room: an argument that calls make longer, where there can be no room that may prove too small.
       bodies: functions that are called by others that they call.
       shared: the containers among the outermost call's arguments that calls are given as they are, by identity.
       followed: how many calls in the outermost have been followed.
@@ -153,6 +145,8 @@ class CallsUnderWay:
         self.found: list[tuple[Signature, Known]] = []
         self.bodies: dict[Marker, FunctionBody] = {}
         self.numbers: list[tuple[Signature, dict[int, LeafType]]] = []
+        self.rooms: dict[Any, dict[Any, ValueInRoom]] = {}
+        self.without_room: Room | None = None
         self.shared: dict[int, Any] = {}
         self.followed = 0
         self.follows_all = False
@@ -171,12 +165,14 @@ class CallsUnderWay:
         self.start_again()
         self.found.clear()
         self.numbers.clear()
+        self.rooms.clear()
         self.shared = {}
 
     def end(self) -> None:
         """Keep nothing: the outermost call has come to an end."""
         self.forget()
         self.kept.clear()
+        self.without_room = None
         self.follows_all = self.is_settled = False
 
     @contextmanager
@@ -230,25 +226,39 @@ class Call:
     """A call that is to be made, perhaps on other arrays.
 
     ``shared`` are the containers, by identity, that are passed as they are: calls that are given one of them write to the same.
+    ``rooms`` are those of arguments, by their positions and names.
     """
 
     def __init__(
-        self, function: types.FunctionType, run: Any, bound: Any, args: Any, kwargs: Any, shared: Mapping[int, Any]
+        self,
+        function: types.FunctionType,
+        run: Any,
+        bound: Any,
+        args: Any,
+        kwargs: Any,
+        shared: Mapping[int, Any],
+        rooms: Mapping[Any, ValueInRoom],
     ) -> None:
         self.function = function
         self._run, self._bound = run, bound
         self._args, self._kwargs = args, kwargs
         given = (*bound, *args)
-        every = [*given, *_defaults(function, given, kwargs)]
-        flat = [_ByReference(part) if id(part) in shared else part for part in every]
-        named = {name: _ByReference(part) if id(part) in shared else part for name, part in kwargs.items()}
-        leaves, self._structure = flatten((tuple(flat), named))
+        self.given = {**dict(enumerate((*given, *_defaults(function, given, kwargs)))), **kwargs}
+        held = dict(zip(self.given, arguments_in_room(self.given, rooms), strict=True))
+        passed = {place: _ByReference(part) if id(part) in shared else part for place, part in held.items()}
+        named = {name: passed.pop(name) for name in kwargs}
+        leaves, self._structure = flatten((tuple(passed.values()), named))
         self.leaves = [leaf.part if isinstance(leaf, _ByReference) else leaf for leaf in leaves]
         self.treedef = self._structure.treedef
 
-    def sharing(self, shared: Mapping[int, Any]) -> Call:
-        """The same call with these containers passed as they are."""
-        return Call(self.function, self._run, self._bound, self._args, self._kwargs, shared)
+    def passing(self, shared: Mapping[int, Any], rooms: Mapping[Any, ValueInRoom]) -> Call:
+        """The same call with these containers passed as they are, and these arguments in room."""
+        return Call(self.function, self._run, self._bound, self._args, self._kwargs, shared, rooms)
+
+    def name_of(self, place: Any) -> str:
+        """The name of the parameter that is given at this place of `given`."""
+        names = self.function.__code__.co_varnames
+        return place if isinstance(place, str) or place >= len(names) else names[place]
 
     def mutable_arguments(self) -> dict[int, Any]:
         """The lists, dicts and others that are arguments, by identity."""

@@ -7,25 +7,21 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-import jax.numpy as jnp
-
 from autograph.backends.base import Backend, Traced
 from autograph.backends.recursive import FunctionBody
 from autograph.backends.selected import STAGING
-from autograph.runtime.containers.extents import exactly
-from autograph.runtime.containers.padded import Padded, as_seen
 from autograph.runtime.containers.parts import parts_of
-from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import Place, Region
 from autograph.runtime.layouts.describe import describe, typed
 from autograph.runtime.layouts.join import Joiner
-from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, Tree, leaves_of
+from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, leaves_of
 from autograph.runtime.layouts.list_room import RoomInRecursion
 from autograph.runtime.layouts.mismatches import sides
 from autograph.runtime.layouts.sides import injected, with_numbers
 from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot
+from autograph.runtime.layouts.text_kinds import is_text_layout
 from autograph.runtime.staging.calls.calls_under_way import (
     NUMBERS,
     Activation,
@@ -33,55 +29,14 @@ from autograph.runtime.staging.calls.calls_under_way import (
     InTraceOfCalls,
     Known,
     Marker,
-    ReturnedList,
     TraceOfCalls,
     containers_in,
 )
+from autograph.runtime.staging.calls.values_in_room import ValueInRoom, places_of_growing, result_in_room
 from autograph.runtime.staging.policy.recursive_code import cells_around, cells_of
-from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.recording import LOCAL
 
 _PASSES = 8
-
-
-def _in_room(value: Any, known: Known) -> Any:
-    """A result with its lists in room for so many elements; raises, when the program runs, where one is longer."""
-    if type(value) is tuple:
-        return tuple(_list_in_room(part, known.lists.get(k)) for k, part in enumerate(value))
-    return _list_in_room(value, known.lists.get(None))
-
-
-def _list_in_room(value: Any, returned: ReturnedList | None) -> Any:
-    """A list that is ``returned`` in its room. Any other value as it is."""
-    if returned is None or not isinstance(value, list):
-        return value
-    made: Any = value if isinstance(value, TracedList) else LANGUAGE.operators.new_list(value)
-    held = None if made.most is not None or made.stands_for is not list else as_seen(made.contents())
-    if held is not None:
-        elements = returned.elements or Padded(0, list(map(STAGING.no_rows, held.types)), held.kind, 0)
-        returned.elements = elements.joined(held.kind, held.types)
-    if returned.elements is None:
-        return value
-    room, capacity, elements = returned.room, returned.capacity, returned.elements
-    held = elements if held is None else held.joined(elements.kind, elements.types)
-    made.check_room(held.with_(capacity=capacity, reserved=room))
-    held = held.within(capacity) if held.capacity > capacity else held.with_room(capacity)
-    length = jnp.asarray(held.length)
-    return TracedList((), LANGUAGE.operators).holding(
-        held.with_(length=length, reserved=False, extent=exactly(capacity))
-    )
-
-
-def _lists_in(layout: Layout) -> dict[int | None, Layout]:
-    """The lists that a result of this layout is, or has in a tuple, by their positions."""
-    if isinstance(layout, Tree) and layout.kind is tuple:
-        return {k: part for k, part in enumerate(layout.parts) if _is_list(part)}
-    return {None: layout} if _is_list(layout) else {}
-
-
-def _is_list(layout: Layout) -> bool:
-    """Whether a value of this layout is a list."""
-    return isinstance(layout, Tree) and layout.is_list
 
 
 class FunctionTraces(InTraceOfCalls):
@@ -126,16 +81,16 @@ class FunctionTraces(InTraceOfCalls):
         )
 
     def _outgrows(self, known: Known, layout: Layout, traced: Traced, marker: Marker) -> bool:
-        """Whether a result is a list that is longer than those of the calls in it: from now on each is in room that may prove too small."""
+        """Whether a result is a list or text that is longer than those of the calls in it: each is in room from now on."""
         rooms = None if LOCAL.frame is None else LOCAL.frame.rooms
         if known.layout is None or known.never or rooms is None:
             return False
-        before, after = _lists_in(known.layout), _lists_in(self._typed(layout, traced))
+        before, after = places_of_growing(known.layout), places_of_growing(self._typed(layout, traced))
         grown = {k for k in before.keys() & after.keys() if self._differ(before[k], after[k])}
         for k in sorted(grown, key=str):
-            name = f"the list that {marker.name} returns{'' if k is None else f' as item {k}'}"
+            name = f"the {'text' if is_text_layout(after[k]) else 'list'} that {marker.name} returns{'' if k is None else f' as item {k}'}"
             room = RoomInRecursion(marker.where, name, rooms, function=marker.name)
-            known.lists.setdefault(k, ReturnedList(room, rooms.of(room.where, room.name, 1)))
+            known.rooms.setdefault(k, ValueInRoom(room, rooms.of(room.where, room.name, 1)))
         known.layout = None if grown else known.layout
         return bool(grown)
 
@@ -218,7 +173,7 @@ class FunctionTraces(InTraceOfCalls):
                 result = call.run(args, kwargs)
                 region.leave((result,))
                 self._note_shared(result, before, active)
-                layout, returned = describe(_in_room(result, known))
+                layout, returned = describe(result_in_room(result, known.rooms))
                 layouts.append(layout)
             except BaseException as error:
                 if not raising.is_raised_by(region, error):

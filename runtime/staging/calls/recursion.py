@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import sys
 import types
 from collections.abc import Callable, Sequence
@@ -30,7 +31,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import unflatten
 from autograph.runtime.layouts.functions import identity_of
 from autograph.runtime.layouts.kinds import Static, leaves_of
-from autograph.runtime.layouts.list_room import Room
+from autograph.runtime.layouts.list_room import Room, RoomInRecursion
 from autograph.runtime.layouts.statement_variables import Snapshot
 from autograph.runtime.staging.calls.calls_under_way import (
     NUMBERS,
@@ -47,6 +48,7 @@ from autograph.runtime.staging.calls.calls_under_way import (
 )
 from autograph.runtime.staging.calls.function_traces import FunctionTraces
 from autograph.runtime.staging.calls.recursive_state import CarriedState
+from autograph.runtime.staging.calls.values_in_room import ValueInRoom, can_grow, extent_of
 from autograph.runtime.staging.policy.recursion_limit import limit_of
 from autograph.runtime.staging.policy.recursive_code import Written, function_in, is_internal_class
 from autograph.runtime.tracing.locations import is_internal, position_of, user_location
@@ -56,6 +58,7 @@ from autograph.runtime.tracing.statements import Remark, take_down
 # How many calls that differ in Python numbers are followed, in each other and in all, before these are traced.
 _DEPTH_FOLLOWED, _FOLLOWED = 8, 64
 _SMALL_STACK = 1 << 20  # bytes: there is room for all calls at once
+_NO_ROOM = "only an autograph.function can be run again with a larger capacity"
 _NO_CALLS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -104,7 +107,9 @@ class Recursion(InTraceOfCalls):
 
         @functools.wraps(found, updated=())  # libraries ask for its signature
         def call(*args: Any, **kwargs: Any) -> Any:
-            return self._call(Call(function, found, bound, args, kwargs, self.calls.shared))
+            calls = self.calls
+            rooms = calls.rooms.get(identity_of(function), {})
+            return self._call(Call(function, found, bound, args, kwargs, calls.shared, rooms))
 
         call.__autograph_recursion__ = True  # type: ignore[attr-defined]
         return call
@@ -162,6 +167,7 @@ class Recursion(InTraceOfCalls):
         if not calls.is_settled:
             for each in same:
                 self._trace_numbers(each.signature, self._numbers_met_by_arrays(each.signature, signature))
+            self._give_room(call)
             if is_much:
                 self._trace_numbers(same[0].signature, self._numbers_that_differ(same[0].signature, signature))
         signature = self._with_numbers(signature)
@@ -173,7 +179,8 @@ class Recursion(InTraceOfCalls):
         calls.where = user_location()
         try:
             while True:
-                signature = self._with_numbers(given)
+                call = call.passing(calls.shared, calls.rooms.get(given.function, {}))
+                signature = self._with_numbers(self._signature(call))
                 known = calls.known_of(signature)
                 if known is None:
                     known = self._unknown(call)
@@ -195,8 +202,6 @@ class Recursion(InTraceOfCalls):
                     return self._all_followed(call, failed)
                 calls.forget()
                 calls.shared = shared  # which calls write to, or whose lengths differ between them
-                call = call.sharing(shared)
-                given = self._signature(call)
         finally:
             calls.end()
 
@@ -221,7 +226,10 @@ class Recursion(InTraceOfCalls):
         try:
             return call.follow()
         except StagingError as other:
-            raise error if other._is_endless else other from None
+            if not other._is_endless:
+                raise other from None
+            room = self.calls.without_room
+            raise error if room is None else room.refused(_NO_ROOM) from None
 
     def _unknown(self, call: Call) -> Known:
         return Known(CarriedState(self.backend, self.journal, call.function.__name__, self.calls.where))
@@ -248,6 +256,23 @@ class Recursion(InTraceOfCalls):
         self._refuse_own_closure(signature, [other for other, _ in self.calls.numbers])
         self.calls.numbers.append((signature, numbers))
         raise _Again
+
+    def _give_room(self, call: Call) -> None:
+        """Hold the arguments that each call makes longer in room, instead of following call after call."""
+        calls, identity = self.calls, identity_of(call.function)
+        alike = [each.call for each in calls.active if each.signature.function == identity]
+        if not (len(alike) >= _DEPTH_FOLLOWED or (len(alike) > 1 and calls.followed >= _FOLLOWED)):
+            return
+        held, rooms = calls.rooms.setdefault(identity, {}), None if LOCAL.frame is None else LOCAL.frame.rooms
+        places = [place for place in call.given if place not in held and _is_longer(place, [*alike, call])]
+        for place in places:
+            room = RoomInRecursion(calls.where, call.name_of(place), rooms, function=call.function.__name__)
+            if rooms is None:
+                calls.without_room = room
+                return
+            held[place] = ValueInRoom(room, rooms.of(room.where, room.name, 1))
+        if places:
+            raise _Again
 
     def _numbers_that_differ(self, first: Signature, last: Signature) -> dict[int, LeafType]:
         """The leaves that are Python numbers in both calls, and not the same."""
@@ -277,7 +302,7 @@ class Recursion(InTraceOfCalls):
         return found
 
     def _followed(self, call: Call, signature: Signature) -> Any:
-        active = Activation(signature, None, marker_of(call.function))
+        active = Activation(signature, call, None, marker_of(call.function))
         active.regions = len(self.journal.regions)
         self.calls.followed += 1
         leaves = self._with_traced_numbers(call, signature)
@@ -353,7 +378,7 @@ class Recursion(InTraceOfCalls):
     def _staged(self, call: Call, signature: Signature, known: Known) -> Any:
         """The result of a call of a function that may call itself."""
         marker = marker_of(call.function)
-        active = Activation(signature, known, marker)
+        active = Activation(signature, call, known, marker)
         created = 0 if LOCAL.frame is None else len(LOCAL.frame.created)
         try:
             body = self._traces.body(active, call)
@@ -427,6 +452,13 @@ class Recursion(InTraceOfCalls):
 def _may_be_of_argument(error: Exception) -> bool:
     """Whether a trace has failed that may not, once a list or dict that the first call makes is one that calls are given."""
     return isinstance(error, StagingError) and (error._is_endless or error._is_of_argument)
+
+
+def _is_longer(place: Any, calls: Sequence[Call]) -> bool:
+    """Whether each of these calls is given something longer at a place of its arguments than that before."""
+    given = [call.given[place] for call in calls if place in call.given]
+    extents = [extent_of(value) for value in given if can_grow(value)]
+    return len(extents) == len(given) and len(extents) > 1 and all(map(operator.lt, extents, extents[1:]))
 
 
 class _Bound:

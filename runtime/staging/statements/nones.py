@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.effects.raising import has_handlers
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.facts import Facts
@@ -160,6 +161,9 @@ class Nones(InTrace):
         Raises:
           StagingError: the program cannot raise at run time.
         """
+        if type(absent) is int:
+            self._check_fits(present, absent)
+            return
         none, test = ("None", "None") if absent is None else ("an object()", "that object")
         if not self.raising.can_raise_later(TypeError):
             raise StagingError(
@@ -169,6 +173,16 @@ class Nones(InTrace):
         self.raising.raise_unless(
             present, TypeError(f"{none} was used where a value is needed: test `is {test}` first")
         )
+
+    def _check_fits(self, present: Any, number: int) -> None:
+        text = (
+            f"{user_location()}\n  A value that may be the Python int {number}, or a sum with it, is used here as one that fits "
+            f"{jnp.result_type(int).name}, the type of JAX's integers.\n  Compare it with {number} first, or write that as a float "
+            f"({number}.0)."
+        )
+        if not self.raising.can_raise_later() or has_handlers():
+            raise StagingError(text)
+        self.raising.raise_unless(present, StagingError(text))
 
     def truth_of_optional(self, value: Optional) -> Any:
         """Whether an `Optional` is true: it is not None, and the value is true."""
