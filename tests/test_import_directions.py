@@ -24,6 +24,7 @@ PROTOCOLS = {
     PROTOCOL,
     "autograph.backends.described",
     "autograph.backends.exceptions",
+    "autograph.backends.followed",
     "autograph.backends.recursive",
     "autograph.backends.selected",
     "autograph.backends.thread",

@@ -14,6 +14,7 @@ import numpy as np
 
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
+from autograph.runtime.containers.writing_functions import WRITING, at, into, itself_or
 from autograph.runtime.layouts.statement_variables import items_of_sequence, value_of
 from autograph.runtime.tracing.language import LANGUAGE
 
@@ -44,6 +45,8 @@ def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
         traced = any(map(_has_tracer, args)) or (kwargs and any(map(_has_tracer, kwargs.values())))
         if not traced:
             return function(*args, **kwargs)
+        if kwargs.get("out") is not None or (isinstance(function, np.ufunc) and len(args) > function.nin):
+            return into(function, call, args, kwargs)
         if any(map(is_traced_list, (*args, *kwargs.values()))):  # of which NumPy makes arrays
             named = {name: _as_array(value) for name, value in kwargs.items()}
             return LANGUAGE.operators.call(function)(*map(_as_array, args), **named)
@@ -86,7 +89,16 @@ def _numpy_twins() -> dict[Any, Callable[..., Any]]:
             if is_type and not issubclass(function, np.generic):
                 continue
             twins[function] = _joining(twin) if name in _JOINING else twin
-    twins.update({np.asarray: jnp.asarray, np.ascontiguousarray: jnp.asarray, np.polyfit: _polyfit})
+    for function, twin in list(twins.items()):
+        if isinstance(function, np.ufunc) and isinstance(twin, jnp.ufunc):
+            twins |= {
+                getattr(function, name): getattr(twin, name) for name in ("outer", "reduce", "accumulate", "reduceat")
+            }
+            twins[function.at] = at(twin, function.__name__)
+    for function in (np.asarray, np.asanyarray):
+        twins[function] = itself_or(jnp.asarray)
+    twins.update({np.ascontiguousarray: jnp.asarray, np.polyfit: _polyfit})
+    twins.update(WRITING)
     return twins
 
 

@@ -66,6 +66,7 @@ class CallSignature:
       captured: what the function read from outside.
       keys: the types of dictionary keys that are no strings.
       held: what it read of the objects among the arguments.
+      written: the numbers of the arrays that are NumPy arrays of the caller's, and are written in place.
       parameters: whose they are.
     """
 
@@ -74,6 +75,7 @@ class CallSignature:
     captured: Any = None
     keys: tuple[type, ...] = ()
     held: Any = ()
+    written: frozenset[int] = frozenset()
     parameters: Any = field(default=None, compare=False, repr=False)
 
     def reading(self, captured: Any) -> CallSignature:
@@ -83,6 +85,10 @@ class CallSignature:
     def holding(self, held: Any) -> CallSignature:
         """The signature of the same call when the function reads this of its arguments."""
         return dataclasses.replace(self, held=held)
+
+    def writing(self, numbers: frozenset[int]) -> CallSignature:
+        """The signature of the same call when the program writes into these of its arrays."""
+        return dataclasses.replace(self, written=numbers)
 
     def values(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The value of each parameter, with these arrays in their places."""
@@ -261,7 +267,7 @@ class Arguments:
         marks = [is_array_leaf(leaf) for leaf in leaves]
         arrays = [leaf for leaf, mark in zip(leaves, marks, strict=True) if mark]
         statics = tuple(None if mark else _static(leaf) for leaf, mark in zip(leaves, marks, strict=True))
-        return CallSignature(treedef, statics, captured, dictionary_key_types(values), (), self), arrays
+        return CallSignature(treedef, statics, captured, dictionary_key_types(values), parameters=self), arrays
 
 
 def _static(leaf: Any) -> StaticLeaf:

@@ -335,6 +335,7 @@ class Operators(InTrace):
     will_write = _operator(items, Items.will_write)
     rebind = _operator(items, Items.rebind)
     written_in_place = _operator(items, Items.written_in_place)
+    will_augment = _operator(items, Items.will_augment)
     augmented_in_place = _operator(items, Items.augmented_in_place)
     index = INDEX
 

@@ -45,6 +45,7 @@ class Frame:
       is_watched: whether someone notes the writes of the whole trace.
       arguments: the identities of the lists, dicts and dataclasses among its arguments.
       changes: what it has changed in them; None if nothing.
+      given: the arrays among its arguments that it writes in place, each a `given_arrays.GivenArray`.
       touched: the Variables that it read or assigned, by identity. The program needs them even if they are dropped
         later.
     """
@@ -65,6 +66,7 @@ class Frame:
         self.is_watched = False
         self.arguments: Container[int] = ()
         self.changes: Any = None
+        self.given: list[Any] = []
         self.touched: dict[int, Variable] = {}
         self.place: Any = None
 
@@ -425,9 +427,10 @@ class Variable(Assignable, AssignedDerivatives):
         return self._stand_in
 
 
-def accept_variables() -> None:
+def accept_variables(kinds: Sequence[type] = (Variable,)) -> None:
     """Make JAX's functions accept Variables as arrays; each call reads the current value."""
-    STAGING.accept(Variable, lambda variable: variable.value, lambda variable: variable._type)
+    for kind in kinds:
+        STAGING.accept(kind, lambda variable: variable.value, lambda variable: variable._type)
 
 
 def _strong(value: Any, dtype: Any) -> Any:

@@ -37,6 +37,8 @@ from autograph.runtime.staging.calls.other_operators import OtherOperators
 from autograph.runtime.staging.policy.advancing_calls import check_not_advanced
 from autograph.runtime.staging.policy.loop_options import set_loop_options
 from autograph.runtime.staging.policy.wrappers import CACHE
+from autograph.runtime.state.given_arrays import is_given
+from autograph.runtime.tracing.caller_arrays import will_write
 from autograph.runtime.tracing.locations import is_internal
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -109,6 +111,9 @@ class Calls(InTrace):
 
     def converted(self, called: Any) -> Any:
         kind = type(called)
+        if LOCAL.followed is not None and kind is types.MethodType and isinstance(called.__self__, jax.core.Tracer):
+            if called == called.__self__.sort:  # of a value, JAX makes a sorted copy
+                will_write(called.__self__)
         if kind is types.FunctionType:
             return self._operators.overloads.get(called) or self._function(called)
         if kind is types.MethodType:
@@ -398,6 +403,8 @@ def _inlined_if_it_changes_arguments(called: Any, made: Callable[..., Any]) -> C
     """A `Function`, which a trace calls as ``made``: a part of the trace if it changes its arguments in place."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if any(map(is_given, jax.tree_util.tree_leaves((args, kwargs)))):
+            return called._as_part()(*args, **kwargs)
         try:
             return made(*args, **kwargs)
         except ArgumentsChanged as error:
