@@ -326,6 +326,9 @@ class Staging(Protocol):
     def row_type(self, type: LeafType) -> LeafType:
         """The type of what an array of this type has along its first axis."""
 
+    def viewed(self, value: Any) -> Any:
+        """The value of which this one is what NumPy calls a view: its elements in another order or shape, or some of them; else None."""
+
     def with_whole_rows(self, array: Any) -> Any:
         """The array with all of its rows on each device, where its type says that they are spread over several."""
 

@@ -16,6 +16,8 @@ class _Thread(threading.local):
 
     Attributes:
       frame: the innermost recording, a `variables.Frame`, or None.
+      followed: the arrays of the caller's whose writes a trace is to report, a `caller_arrays.Followed`, or None.
+      callers: the numbers of the arrays that the call which runs here is to write into; None where no call has said.
       context: what operators know of the program that is traced, a `staging.context.Context`; None before any has asked.
       raising: what surrounds what runs, as far as exceptions go, a `raising.Current`; likewise.
       effects: how many effects were recorded: writes to Variables, prints, calls of Python.
@@ -42,6 +44,8 @@ class _Thread(threading.local):
     """
 
     frame: Any = None
+    followed: Any = None
+    callers: Any = None
     context: Any = None
     raising: Any = None
     effects = 0

@@ -25,6 +25,7 @@ PROTOCOLS = {
     "autograph.backends.described",
     "autograph.backends.exceptions",
     "autograph.backends.large_ints",
+    "autograph.backends.followed",
     "autograph.backends.recursive",
     "autograph.backends.selected",
     "autograph.backends.thread",

@@ -602,6 +602,32 @@ def test_rows_of_a_slice():
     assert jax_compat.sliced_rows(program.jaxpr.eqns[-1]) is None
 
 
+def test_what_is_a_view():
+    views = [
+        lambda x: x[1],
+        lambda x: x[1:, 0],
+        lambda x: x.T,
+        lambda x: x.reshape(-1),
+        lambda x: x[::-1],
+        lambda x: x[None],
+    ]
+    copies = [lambda x: x.copy(), lambda x: x + 0, lambda x: jnp.array(x), lambda x: x[jnp.array([0, 1])]]
+    copies += [lambda x: x[0, 0], lambda x: jnp.full((3, 3), x[0, 0]), lambda x: jnp.sort(x), lambda x: x]
+
+    def root(x, view):
+        found = view(x)
+        while (outer := jax_compat.viewed(found)) is not None:
+            found = outer
+        return found is x
+
+    def f(x):
+        assert all(root(x, view) for view in views)
+        assert not any(jax_compat.viewed(copy(x)) is x for copy in copies)
+        return x
+
+    jax.make_jaxpr(f)(jnp.ones((2, 3)))
+
+
 def test_what_reads_and_writes_elements():
     table, row = jnp.zeros((4, 3)), jnp.ones((1, 3))
     read = only_equation(lambda x, i: jax.lax.dynamic_slice_p.bind(x, i, i, slice_sizes=(1, 3)), table, 2)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import autograph as ag
@@ -680,6 +681,44 @@ def lists_from_outside():
     refused(reading, X)
     outer[:] = [1]
     assert ag.function(repeating)(X) == (2, False)
+
+
+@claim("A NumPy array that a call of an `ag.function` writes in place")
+def arrays_of_the_caller():
+    def written(x, y):
+        x[0] = 5.0
+        return y
+
+    both = np.zeros(4)
+    for given in ((both, both), (both[:2], both)):
+        with pytest.raises(ag.StagingError, match="'x' is written in place by written, and shares memory with 'y'"):
+            ag.function(written)(*given)
+
+    def reshaped(x):
+        y = x.reshape(-1)
+        y[0] = 1.0
+        return x
+
+    def shaped(x):
+        x.shape = (2, 2)
+        return x
+
+    def one_of_several(x, c):
+        y = x if c > 0 else np.zeros(4)
+        y += 1.0
+        return y
+
+    def viewed(x):
+        x.T[0] = x[0:1][0] + 1
+        return x
+
+    refused(reshaped, np.zeros((2, 2)), words="writes to a view of the argument 'x'")
+    refused(shaped, np.zeros(4), words="The attribute 'shape' of an array is assigned")
+    refused(one_of_several, np.zeros(4), X, words="is updated in place that is one of several")
+    ag.function(viewed)(both)
+    assert both.tolist() == [1, 0, 0, 0]
+    with pytest.raises(ag.StagingError, match="'x' is an array that"):
+        ag.function(written).get_concrete_function(np.zeros(2), X)
 
 
 @claim("A list, dict, set or dataclass argument")

@@ -287,11 +287,11 @@ def fill(x):
 @pytest.mark.parametrize(
     ("f", "words"),
     [
-        (ufunc_to_output, "`multiply` writes to an array in place here"),
-        (ufunc_to_third, "`add` writes to an array in place here"),
-        (reduction_to_output, "`sum` writes to an array in place here"),
-        (product_to_output, "`dot` writes to an array in place here"),
-        (diagonal, "`fill_diagonal` writes to an array in place here"),
+        (ufunc_to_output, "writes into an array in place"),
+        (ufunc_to_third, "writes into an array in place"),
+        (reduction_to_output, "writes into an array in place"),
+        (product_to_output, "writes into an array in place"),
+        (diagonal, "writes into an array in place"),
         (fill, "The value of a traced array is needed here"),
     ],
 )

@@ -193,11 +193,11 @@ def test_operations_in_place_whose_result_is_of_use_run():
     def of_constants(table):
         table += 2
 
-    ag.function(assigned)(VALUES)
+    ag.function(assigned)(VALUES.copy())
     np.testing.assert_array_equal(total.numpy(), VALUES + 3)
-    ag.function(assigned_before)(VALUES)
+    ag.function(assigned_before)(VALUES.copy())
     np.testing.assert_array_equal(total.numpy(), VALUES + 2)
-    doubled, items, table = ag.function(program)(VALUES)
-    np.testing.assert_array_equal(doubled, VALUES * 2)
+    doubled, items, table = ag.function(program)(VALUES.copy())
+    np.testing.assert_array_equal(doubled, VALUES * 2 - 1)
     assert [int(each) for each in (*items, *table)] == [3, 4, 2, 2, 2]
     np.testing.assert_array_equal(total.numpy(), VALUES + 3)

@@ -10,6 +10,9 @@ from autograph._analysis.children import walk
 from autograph._analysis.scopes import FUNCTIONS, free_names, parameter_names, suspends_in, walk_scope
 from autograph._passes.nodes import is_none
 
+_MAKING = frozenset(
+    {"len", "sum", "int", "float", "complex", "bool", "str", "abs", "round", "range", "list", "dict", "set"}
+)
 _READING = frozenset({"len", "sum", "max", "min", "enumerate", "zip", "abs", "any", "all"})
 
 
@@ -57,6 +60,25 @@ def only_augmented(function: gast.AST) -> frozenset[str]:
     inner = [part for part in parts if isinstance(part, (*FUNCTIONS, gast.ClassDef))]
     bound |= {name for part in inner for name in free_names(part)}
     return frozenset(name for name in written - bound if not _is_read_after(function.body, name))
+
+
+def may_be_callers(function: gast.AST) -> frozenset[str]:
+    """The variables that are parameters, or are bound to what may be an array that there is already."""
+    parts = walk_scope(function.body)
+    found = set(parameter_names(function.args))
+    for part in parts:
+        if isinstance(part, gast.Assign) and not _makes_new(part.value):
+            found |= {name.id for target in part.targets for name in _names_of([target])}
+        elif isinstance(part, gast.For):
+            found |= {name.id for name in _names_of([*walk(part.target)])}
+    return frozenset(found)
+
+
+def _makes_new(value: gast.AST) -> bool:
+    is_call = isinstance(value, gast.Call) and isinstance(value.func, gast.Name) and value.func.id in _MAKING
+    return is_call or isinstance(
+        value, gast.Constant | gast.BinOp | gast.UnaryOp | gast.Compare | gast.JoinedStr | gast.List
+    )
 
 
 def _is_read_after(body: Sequence[gast.AST], name: str) -> bool:

@@ -17,7 +17,7 @@ from autograph._analysis.scopes import (
     scope_of,
     walk_scope,
 )
-from autograph._passes.caller_writes import only_augmented, only_written
+from autograph._passes.caller_writes import may_be_callers, only_augmented, only_written
 from autograph._passes.nodes import (
     Context,
     after_declarations,
@@ -99,6 +99,7 @@ class LowerAssignments:
                 steady,
                 only_written(node),
                 only_augmented(node),
+                may_be_callers(node),
             )
             node.body = rewriter.block(node.body) or [placed(gast.Pass(), node)]
             reports = [
@@ -112,7 +113,8 @@ class LowerAssignments:
 class _Rewriter:
     """Attributes: local_names (variables that may be rebound here), bound_else (those bound by more than a bare
     annotation), steady_names (those that no call can rebind), callers (parameters of which only the caller sees what is written
-    to items), augmented_names (those of which only the caller sees what ``x += 1`` writes), prelude (statements to run before the
+    to items), augmented_names (those of which only the caller sees what ``x += 1`` writes), arrays (names that may be those of arrays
+    which the caller has), prelude (statements to run before the
     present one)."""
 
     def __init__(
@@ -123,7 +125,9 @@ class _Rewriter:
         steady_names: frozenset[str],
         callers: frozenset[str],
         augmented_names: frozenset[str],
+        arrays: frozenset[str],
     ) -> None:
+        self.arrays = arrays
         self.callers = callers
         self.augmented_names = augmented_names
         self.bound_else = bound_else
@@ -226,11 +230,14 @@ class _Rewriter:
 
     def augmented_name(self, node: gast.AST) -> list[gast.AST]:
         name = node.target.id
-        if name not in self.augmented_names:
+        if name not in self.arrays:
             return [node]
+        report = gast.Expr(self.context.call("will_augment", load(name)))
+        if name not in self.augmented_names:
+            return [*self._placed([report], node), node]
         before = self.context.names.new("before")
         check = gast.Expr(self.context.call("augmented_in_place", load(name), load(before), constant(name)))
-        return [*self._placed([assign(before, load(name))], node), node, *self._placed([check], node)]
+        return [*self._placed([report, assign(before, load(name))], node), node, *self._placed([check], node)]
 
     def augmented(self, node: gast.AST) -> list[gast.AST]:
         target, symbol = node.target, constant(_OPERATORS[type(node.op)])

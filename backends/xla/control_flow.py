@@ -95,6 +95,8 @@ class XlaBackend:
             outputs: list[Any] = []
             here = jax_compat.current_trace()
             LOCAL.blocks.append(here)
+            followed = LOCAL.followed
+            counts = None if followed is None else followed.counts()
             try:
                 given = block(*operands)
             finally:
@@ -106,9 +108,13 @@ class XlaBackend:
                     leaves.append(leaf)
                 elif (leaf_type := leaf_types.type_of(leaf)) is not None:
                     leaves.append(Output(len(outputs), leaf_type))
+                    if followed is not None:
+                        followed.note(leaves[-1], leaf)
                     outputs.append(leaf)
                 else:
                     leaves.append(leaf)
+            if followed is not None:
+                followed.forget(counts, lambda value: jax_compat.trace_of(value) is here)
             return outputs
 
         run.__wrapped__ = block  # type: ignore[attr-defined] # JAX's errors name the code that is traced

@@ -671,6 +671,19 @@ def sliced_rows(equation: Any) -> range | None:
     return range(starts[0], limits[0])
 
 
+_VIEWS = frozenset(["squeeze", "slice", "dynamic_slice", "transpose", "reshape", "rev", "broadcast_in_dim"])
+
+
+def viewed(value: Any) -> Any:
+    """The value of which a traced one is all or some elements, in another order or shape; None if it is of no such operation."""
+    equation = getattr(value, "parent", None)
+    if equation is None or equation.primitive.name not in _VIEWS or not value.aval.ndim:
+        return None
+    operand = equation.in_tracers[0]
+    is_larger = equation.primitive.name == "broadcast_in_dim" and operand.aval.size != value.aval.size
+    return None if is_larger or not operand.aval.ndim else operand
+
+
 def is_concatenation(equation: Any) -> bool:
     return name_of(equation) == "concatenate"
 

@@ -92,6 +92,9 @@ class XlaStaging:
     def row_type(self, type: LeafType) -> LeafType:
         return dataclasses.replace(type, shape=type.shape[1:], sharding=type.sharding and _of_one_row(type.sharding))
 
+    def viewed(self, value: Any) -> Any:
+        return jax_compat.viewed(value)
+
     def with_whole_rows(self, array: Any) -> Any:
         lies = explicit_sharding(jax.typeof(array))
         return laid(array, lies and _of_rows(_of_one_row(lies)))

@@ -13,12 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.selected import STAGING
-from autograph.runtime.code.library_table import TABLE
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
-from autograph.runtime.errors import StagingError
+from autograph.runtime.containers.writing_functions import WRITING, at, into, itself_or
 from autograph.runtime.layouts.statement_variables import items_of_sequence, value_of
 from autograph.runtime.tracing.language import LANGUAGE
-from autograph.runtime.tracing.locations import user_location
 
 # They call functions of the user's, or read and write files.
 _NOT_ARRAY_FUNCTIONS = frozenset(
@@ -43,15 +41,12 @@ def has_twin(function: Any) -> bool:
 
 
 def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
-    is_writing = not TABLE.of(function).pure
-    inputs = function.nin if isinstance(function, np.ufunc) else None
-
     def call(*args: Any, **kwargs: Any) -> Any:
         traced = any(map(_has_tracer, args)) or (kwargs and any(map(_has_tracer, kwargs.values())))
         if not traced:
             return function(*args, **kwargs)
-        if is_writing or kwargs.get("out") is not None or (inputs is not None and len(args) > inputs):
-            raise _refused_write(function.__name__)
+        if kwargs.get("out") is not None or (isinstance(function, np.ufunc) and len(args) > function.nin):
+            return into(function, call, args, kwargs)
         if any(map(is_traced_list, (*args, *kwargs.values()))):  # of which NumPy makes arrays
             named = {name: _as_array(value) for name, value in kwargs.items()}
             return LANGUAGE.operators.call(function)(*map(_as_array, args), **named)
@@ -64,14 +59,6 @@ def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
             return twin(*map(_of_list, args), **named)
 
     return functools.update_wrapper(call, function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
-
-
-def _refused_write(name: str) -> StagingError:
-    return StagingError(
-        f"{user_location()}\n  `{name}` writes to an array in place here, and some of its arguments are traced: an array of NumPy's "
-        "holds no traced values, and one of JAX's is not written to.\n  Write to the items of the array, which assigns another to "
-        f"its name: x[...] = {name}(…), x[i] = v."
-    )
 
 
 def _as_array(value: Any) -> Any:
@@ -102,7 +89,16 @@ def _numpy_twins() -> dict[Any, Callable[..., Any]]:
             if is_type and not issubclass(function, np.generic):
                 continue
             twins[function] = _joining(twin) if name in _JOINING else twin
-    twins.update({np.asarray: jnp.asarray, np.ascontiguousarray: jnp.asarray, np.polyfit: _polyfit})
+    for function, twin in list(twins.items()):
+        if isinstance(function, np.ufunc) and isinstance(twin, jnp.ufunc):
+            twins |= {
+                getattr(function, name): getattr(twin, name) for name in ("outer", "reduce", "accumulate", "reduceat")
+            }
+            twins[function.at] = at(twin, function.__name__)
+    for function in (np.asarray, np.asanyarray):
+        twins[function] = itself_or(jnp.asarray)
+    twins.update({np.ascontiguousarray: jnp.asarray, np.polyfit: _polyfit})
+    twins.update(WRITING)
     return twins
 
 

@@ -69,13 +69,14 @@ def in_callback(call: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(*arrays: Any) -> Any:
         outer, LOCAL.in_callback = LOCAL.in_callback, True
+        callers, LOCAL.callers = LOCAL.callers, None
         try:
             return call(*arrays)
         except BaseException as error:
             number = FAILURES.keep(error)
             raise CallFailed(f"[autograph call {number}] {type(error).__name__}: {error}") from None
         finally:
-            LOCAL.in_callback = outer
+            LOCAL.in_callback, LOCAL.callers = outer, callers
 
     return run
 

@@ -32,7 +32,18 @@ class Entry:
       key: what it is found by.
     """
 
-    __slots__ = ("__weakref__", "changed", "direct", "is_simple", "key", "program", "specs", "used", "watches")
+    __slots__ = (
+        "__weakref__",
+        "changed",
+        "direct",
+        "is_simple",
+        "key",
+        "program",
+        "specs",
+        "used",
+        "watches",
+        "written",
+    )
 
     def __init__(self, specs: tuple[TensorSpec, ...] | None) -> None:
         self.program: Any = None

@@ -282,11 +282,15 @@ def concrete_function(name: str, traced: Traced, tools: Tools, view: View, imple
     def types() -> Sequence[Any]:
         return stand_ins(specs, tools.symbolic_types)
 
+    def call(*arrays: Any) -> Any:
+        entry.program.refuse_unseen(arrays)
+        return entry.program.without_changes(*arrays)
+
     return ConcreteFunction(
         name,
         traced.signature,
         specs,
-        lambda *arrays: entry.program.without_changes(*arrays),
+        call,
         lambda: tools.inspect(entry.program.jitted.trace(*types())),
         lambda: entry.program.variables,
         lambda: entry.program.has_state,

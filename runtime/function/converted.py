@@ -28,6 +28,7 @@ from autograph.runtime.signatures.given_lists import GivenLists
 from autograph.runtime.staging.access.numbers import OF_TRACED_NUMBERS
 from autograph.runtime.staging.operators import Operators
 from autograph.runtime.tracing.births import OperatorsAsked, TraceAgain
+from autograph.runtime.tracing.caller_arrays import METHODS_IN_PLACE, will_write
 from autograph.runtime.tracing.concretization import (
     line_of_operator,
     method_that_takes_out,
@@ -100,6 +101,8 @@ def _called(made: Operators, conversion: Conversion, args: Any, kwargs: Any) -> 
     try:
         return _recursive(made, conversion.present())(*args, **kwargs)
     except (jax.errors.TracerBoolConversionError, OverflowError, AttributeError) as error:
+        if isinstance(error, AttributeError) and error.name in METHODS_IN_PLACE:
+            will_write(error.obj)
         line = line_of_operator(error, made.converter.is_converted_code) if _is_of_operator(error) else None
         if LOCAL.repeated is None or line is None or not made.converter.ask_operators(*line):
             raise

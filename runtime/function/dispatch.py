@@ -37,6 +37,7 @@ from autograph.runtime.signatures.signature import (
     is_record,
 )
 from autograph.runtime.state.linked_state import held
+from autograph.runtime.tracing.caller_arrays import ArraysWritten
 from autograph.runtime.tracing.locations import clean_traceback
 
 KeyPart = Callable[[Any], Any]
@@ -108,7 +109,11 @@ class Dispatcher:
     ) -> None:
         """Leave calls to ``otherwise`` that no block is for; ``tick`` has counted those before."""
         self._parameters, self._has_defaults = parameters, has_defaults
-        self._environment = {"otherwise": otherwise, "reported": reported, "Redone": (StateNeeded, ArgumentsChanged)}
+        self._environment = {
+            "otherwise": otherwise,
+            "reported": reported,
+            "Redone": (StateNeeded, ArgumentsChanged, ArraysWritten),
+        }
         self._blocks: dict[Any, _Seen] = {}
         self.tick = tick
         self.check: Check | None = None

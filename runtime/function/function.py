@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 import jax
 
+from autograph.backends.followed import calling_for
 from autograph.runtime.code.forwarding import BoundForwarding, Forwarding
 from autograph.runtime.errors import ArgumentsChanged
 from autograph.runtime.explorer.view import View
 from autograph.runtime.function import stages
+from autograph.runtime.function.array_writes import call_writing, checked
 from autograph.runtime.function.cache import Cache, Entry
 from autograph.runtime.function.captures import Captures
 from autograph.runtime.function.concrete import ConcreteFunction, Traced, concrete_function
@@ -33,15 +35,16 @@ from autograph.runtime.function.methods import Bound, identity, is_method
 from autograph.runtime.function.options import Options as Options
 from autograph.runtime.function.options import Tools as Tools
 from autograph.runtime.function.pickling import Made, reduced_method
-from autograph.runtime.function.program import FirstCall, Program
+from autograph.runtime.function.program import FirstCall, Program, made_entry
 from autograph.runtime.function.reads import Reads
-from autograph.runtime.function.results import Changed, Outputs, changed_outputs, first_line
+from autograph.runtime.function.results import Changed, changes_of, outputs_of
 from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.layouts.describe import is_leaf
+from autograph.runtime.signatures.callers_arrays import callers_arrays
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes
 from autograph.runtime.signatures.given_lists import GivenLists
 from autograph.runtime.signatures.input_signature import InputSignature, is_signature_of_one
-from autograph.runtime.signatures.inputs import keys_of, spec_of, type_of
+from autograph.runtime.signatures.inputs import has_numpy, keys_of, spec_of, type_of
 from autograph.runtime.signatures.placement import constrained, placed, spread_shardings
 from autograph.runtime.signatures.retrace import Trace, TraceLog
 from autograph.runtime.signatures.shared_arguments import shared_places, with_shared
@@ -49,7 +52,6 @@ from autograph.runtime.signatures.signature import Arguments, CallSignature, as_
 from autograph.runtime.signatures.tensor_spec import TensorSpec
 from autograph.runtime.state.linked_state import linked
 from autograph.runtime.state.variables import staging
-from autograph.runtime.tracing.locations import warn
 from autograph.runtime.tracing.recording import LOCAL
 from autograph.runtime.typing import PyTree
 
@@ -237,6 +239,7 @@ class Function(Made, Generic[P, R], Forwarding):
         self._is_asked = True
         try:
             concrete.graph  # noqa: B018  traces
+            entry.program.refuse_unseen(self._given(args, kwargs)[1])
         except BaseException:
             with self._lock:
                 self._concrete.pop(key, None)
@@ -262,45 +265,9 @@ class Function(Made, Generic[P, R], Forwarding):
         with self._lock:
             return list(map(self._made_concrete, self._concrete.values()))
 
-    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
-        """Return the signature of each concrete function as text.
-
-        Args:
-          verbose: whether the types of arguments and results are listed.
-
-        Returns:
-          Text with one block for each concrete function, in the order of their traces.
-
-        >>> import autograph as ag, jax.numpy as jnp
-        >>> @ag.function
-        ... def add(a, b=1):
-        ...     return a + b
-        >>> _ = add(jnp.array(1))
-        >>> print(add.pretty_printed_concrete_signatures(verbose=False))
-        add(a, b=1)
-        """
-        blocks = [concrete.pretty_printed_signature(verbose) for concrete in self.concrete_functions()]
-        return ("\n\n" if verbose else "\n").join(blocks)
-
-    def experimental_get_compiler_ir(self, *args: PyTree, **kwargs: PyTree) -> Callable[..., str]:
-        """Return a function of ``stage`` that returns the program for these arguments as text.
-
-        Args:
-          *args: as in `get_concrete_function`.
-          **kwargs: as in `get_concrete_function`.
-
-        Returns:
-          A function like `Graph.as_text`, whose default stage is ``"hlo"``. It raises `ValueError` for a stage that there is not.
-
-        >>> import autograph as ag, jax.numpy as jnp
-        >>> f = ag.function(lambda x: x * x)
-        >>> "multiply" in f.experimental_get_compiler_ir(jnp.ones(3))("hlo")
-        True
-        """
-        graph = self.get_concrete_function(*args, **kwargs).graph
-        return lambda stage="hlo": graph.as_text(stage)
-
     lower, trace, eval_shape = stages.lower, stages.trace, stages.eval_shape
+    pretty_printed_concrete_signatures = stages.pretty_printed_concrete_signatures
+    experimental_get_compiler_ir = stages.experimental_get_compiler_ir
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CallSignature, Sequence[Any]]:
         """The signature of a call, and its arrays or what represents them; specs, where an input signature is all there is."""
@@ -332,17 +299,30 @@ class Function(Made, Generic[P, R], Forwarding):
         with self._lock:  # a trace that ends in between finds its program by another signature from then on
             signature, arrays, reads = self._split(values)
             refuse_specs(self.__name__, signature, arrays)
-            entry = self._entry(signature, False)
         is_traced = self._is_traced(arrays)
-        entry.changed = None if reads is None else reads.changed
-        if is_traced and not entry.program.composes(*arrays):
-            entry = self._entry(signature, True)
+
+        def call(entry: Entry) -> Any:
             entry.changed = None if reads is None else reads.changed
-        if self._options.in_shardings is not None:
-            return self._run(
-                lambda: values, entry, placed(arrays, spread_shardings(self._options.in_shardings, signature))
-            )
-        return self._run(lambda: values, entry, arrays) if is_traced else self._call_and_add(values, entry, arrays)
+            if is_traced and not entry.program.composes(*arrays):
+                entry = self._entry(signature, True)
+                entry.changed = None if reads is None else reads.changed
+            if self._options.in_shardings is not None:
+                shardings = spread_shardings(self._options.in_shardings, signature)
+                return self._run(lambda: values, entry, placed(arrays, shardings), arrays)
+            if is_traced:
+                return self._run(lambda: values, entry, arrays, arrays)
+            return self._call_and_add(values, entry, arrays)
+
+        return self._call_for(signature, values, arrays, call)
+
+    def _call_for(
+        self, signature: CallSignature, values: Any, arrays: Sequence[Any], call: Callable[[Entry], Any]
+    ) -> Any:
+        """Call the program of a signature; ``arrays`` are the caller's own."""
+        if LOCAL.followed is not None or has_numpy(arrays):
+            return call_writing(self, signature, arrays, callers_arrays(values, arrays), call)
+        with calling_for(()):
+            return call(self._entry(signature, False))
 
     def _split(self, values: tuple[Any, ...]) -> tuple[CallSignature, Sequence[Any], Reads | None]:
         """The signature of a call with these canonical values, its arrays, and what is read of its objects."""
@@ -352,25 +332,28 @@ class Function(Made, Generic[P, R], Forwarding):
 
     def _call_and_add(self, values: tuple[Any, ...], entry: Entry, arrays: Sequence[Any]) -> Any:
         """Call a program, and lead the calls like this one to it directly from now on."""
-        result = self._run(lambda: values, entry, arrays)
+        result = self._run(lambda: values, entry, arrays, arrays)
         with self._lock:
-            if entry.may_have_block:
+            is_noted = LOCAL.frame is not None and entry.program.writes  # by the trace that it is a part of
+            if entry.may_have_block and not is_noted:
                 self._dispatcher.add(values, entry)
                 self._use_blocks()
         return result
 
-    def _run(self, values: Callable[[], tuple[Any, ...]], entry: Entry, arrays: Sequence[Any]) -> Any:
-        """Call a program, and write what it changes in its arguments into ``values()``, the caller's."""
+    def _run(
+        self, values: Callable[[], tuple[Any, ...]], entry: Entry, arrays: Sequence[Any], given: Sequence[Any]
+    ) -> Any:
+        """Call a program, and write what it changes in its arguments into ``values()``, the caller's, and ``given``, the arrays in them."""
         program, call = entry.program, entry.call
         parts: ArgumentParts | None = None
         changes = program.changes
         while True:
             if changes is not None:
-                is_traced = any(isinstance(array, jax.core.Tracer) for array in arrays)
-                if is_traced or not staging().is_plain(staging().place()):
+                if any(isinstance(array, jax.core.Tracer) for array in arrays) or not staging().is_plain(
+                    staging().place()
+                ):
                     raise self._changed_in_trace(program, changes)
-                parts = parts or ArgumentParts(values())
-                parts.refuse_shared(self.__name__, entry.key[0], changes, self._looked_at_captures().outside)
+                parts = checked(self, entry, changes, given, parts or ArgumentParts(values()))
                 if program.admit(changes):
                     self.forget_blocks()  # which have no arguments to write into
                 call = entry.call_with_changes
@@ -384,14 +367,19 @@ class Function(Made, Generic[P, R], Forwarding):
                 if type(result) is not Changed:
                     return result
                 assert parts is not None
-                return result.put_into(parts.values, self.__name__)
+                return result.put_into(parts.values, given, self.__name__)
 
     def _changed_in_trace(self, program: Program, changes: Changes) -> ArgumentsChanged:
         """The error where no run-time write is possible; converted code makes the call a part of its trace instead."""
+        return ArgumentsChanged(program, changes, self.python_function, self._as_part())
+
+    def _as_part(self) -> Callable[..., Any]:
+        """The converted function, to be called as a part of a trace."""
+        with self._lock:
+            if self._converted is None:
+                self._converted = self._options.convert(self._function)
         converted = self._converted
-        assert converted is not None
-        inlined = converted if self._instance is None else types.MethodType(converted, self._instance())
-        return ArgumentsChanged(program, changes, self.python_function, inlined)
+        return converted if self._instance is None else types.MethodType(converted, self._instance())
 
     def _use_blocks(self) -> None:
         if self._dispatcher.function is not None and CALLS.have_shortcuts:
@@ -421,18 +409,26 @@ class Function(Made, Generic[P, R], Forwarding):
         self._look_at_captures()
         with self._lock:
             signature = inputs.call.reading(self._captured)
-            entry = self._entry(signature, False)
         is_traced = self._is_traced(arrays)
-        if is_traced and not entry.program.composes(*arrays):
-            entry = self._entry(signature, True)
         values = functools.partial(self._arguments.canonical, args, kwargs)
-        if self._options.in_shardings is not None:
-            return self._run(values, entry, placed(arrays, spread_shardings(self._options.in_shardings, signature)))
-        # Arrays that do not fit are found when XLA's cache meets them, so they may go there directly.
-        is_direct = self._options.jit_compile and not is_traced and is_signature_of_one(inputs.call)
-        if is_direct and len(args) == len(arrays) and all(isinstance(value, jax.Array) for value in args):
-            return self._call_and_add(args, entry, arrays)
-        return self._run(values, entry, arrays)
+        given = (
+            self._arguments.split(values())[1] if kwargs or not all(isinstance(v, jax.Array) for v in args) else arrays
+        )
+        given = given if len(given) == len(arrays) else arrays  # of a list that is an array by the signature
+
+        def call(entry: Entry) -> Any:
+            if is_traced and not entry.program.composes(*arrays):
+                entry = self._entry(signature, True)
+            if self._options.in_shardings is not None:
+                shardings = spread_shardings(self._options.in_shardings, signature)
+                return self._run(values, entry, placed(arrays, shardings), given)
+            # Arrays that do not fit are found when XLA's cache meets them, so they may go there directly.
+            is_direct = self._options.jit_compile and not is_traced and is_signature_of_one(inputs.call)
+            if is_direct and len(args) == len(arrays) and all(isinstance(value, jax.Array) for value in args):
+                return self._call_and_add(args, entry, arrays)
+            return self._run(values, entry, arrays, given)
+
+        return self._call_for(signature, values() if has_numpy(given) else (), given, call)
 
     def _inputs(self) -> InputSignature:
         if self._made_inputs is None:
@@ -441,8 +437,11 @@ class Function(Made, Generic[P, R], Forwarding):
 
     def _is_traced(self, arrays: Sequence[Any]) -> bool:
         """Whether sizes may be open, and another transform is under way, which wants a program like any other."""
-        is_open = self._options.reduce_retracing or self._options.input_signature is not None
-        return is_open and any(isinstance(array, jax.core.Tracer) for array in arrays)
+        return self._is_open and any(isinstance(array, jax.core.Tracer) for array in arrays)
+
+    @property
+    def _is_open(self) -> bool:
+        return self._options.reduce_retracing or self._options.input_signature is not None
 
     # The cache.
 
@@ -451,33 +450,7 @@ class Function(Made, Generic[P, R], Forwarding):
         are ignored.
         """
         with self._lock:  # before that of the cache, which drops entries
-            return self._cache.get((signature, fixed), self._calls, lambda: self._make_entry(signature, fixed))
-
-    def _make_entry(self, signature: CallSignature, fixed: Any) -> Entry:
-        if self._converted is None:
-            self._converted = self._options.convert(self._function)
-        specs = fixed if isinstance(fixed, tuple) else None
-        compiler = self._tools.compiler
-        if specs is not None:
-            compiler = self._tools.symbolic_sizes(compiler, specs, None, warn)
-        elif not fixed and self._made_inputs is not None:
-            specs = tuple(self._made_inputs.specs)
-            compiler = self._tools.symbolic_sizes(compiler, specs, self._made_inputs.admit, warn)
-        elif not fixed and self._options.reduce_retracing:
-            compiler = self._tools.symbolic_sizes(compiler, None, None, warn)
-        entry = Entry(specs)
-        entry.program = Program(
-            self._traced_function(signature, fixed, entry),
-            signature,
-            compiler,
-            self._instance,  # type: ignore[arg-type]
-            dict(self._options.compile or {}) if self._options.jit_compile else None,
-            self._first_call,
-            self._options.donate_variables,
-            self._rooms,
-            signature.donated(),
-        )
-        return entry
+            return self._cache.get((signature, fixed), self._calls, lambda: made_entry(self, signature, fixed))
 
     def _forget(self, key: Any) -> None:
         """An entry was dropped: neither blocks nor concrete functions lead to it any more."""
@@ -524,22 +497,16 @@ class Function(Made, Generic[P, R], Forwarding):
                     if function is not None:
                         traced = dataclasses.replace(traced, rooms=dict(entry.program.rooms_asked))
                         function._log.add(traced, None if function._is_asked else entry.used)  # only a trace that ends
-                    changes = None
-                    if parts is not None:
-                        names = arguments.names(len(values))
-                        changes = parts.changed(names, name, first_line(converted), LOCAL.frame.lines)
-                    if parts is None or changes is None:
+                    changes = changes_of(parts, arguments.names(len(values)), name, converted)
+                    if changes is None:
                         result = result if is_leaf(result) else with_plain_lists(result, CountedList.of)
                         entry.traced(result)
-                        if shardings is not None:
-                            result = constrained(result, shardings)
-                        result = Outputs(name, converted).of(result)
-                    else:
-                        if shardings is not None:
-                            raise ArgumentsChanged(None, changes)  # which shardings of the results do not describe
-                        LOCAL.frame.changes = changes
-                        outputs = Outputs(name, converted, parts.places(), {} if donated else parts.arrays())
-                        result = changed_outputs(result, parts, changes, outputs)
+                    if shardings is not None and changes is not None:
+                        raise ArgumentsChanged(None, changes)  # which shardings of the results do not describe
+                    if shardings is not None:
+                        result = constrained(result, shardings)
+                    result = outputs_of(result, name, converted, parts, changes, donated)
+                    if changes is not None:
                         entry.traced(result)
                 if function is not None:
                     function._note(signature, fixed, arrays, entry, changes)
@@ -571,6 +538,8 @@ class Function(Made, Generic[P, R], Forwarding):
                 self._cache.move(entry, (settled, fixed))
                 self._concrete = {(settled if k[0] == found_by else k[0], k[1]): c for k, c in self._concrete.items()}
             self._changes = self._changes or changes
+            if entry.program.writes:
+                self.forget_blocks()  # some may lead callers here who are to see the writes
             if changes is None and (not isinstance(fixed, bool) or not fixed):
                 inputs = entry.specs if entry.specs is not None else arrays
                 self._concrete.setdefault((settled, keys_of(inputs)), Traced(settled, inputs, entry))

@@ -15,19 +15,23 @@ from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from autograph.backends.followed import calling_for, following
 from autograph.runtime.effects.failed_calls import cause_of
 from autograph.runtime.effects.raising import with_error
 from autograph.runtime.errors import ArgumentsChanged, StateNeeded
+from autograph.runtime.function.cache import Entry
 from autograph.runtime.function.dispatch import CALLS
 from autograph.runtime.function.program_state import State
-from autograph.runtime.function.results import Changed, finished
+from autograph.runtime.function.results import Changed, finished, first_line
 from autograph.runtime.layouts.list_room import OutOfRoom, Rooms, refuse_to_run_again
 from autograph.runtime.lazy import lazy
 from autograph.runtime.signatures.changed_arguments import Changes
 from autograph.runtime.signatures.inputs import type_key
 from autograph.runtime.signatures.signature import CallSignature
 from autograph.runtime.state.commits import shared_values_of
+from autograph.runtime.state.given_arrays import GivenArray
 from autograph.runtime.state.held import Constant, Held
 from autograph.runtime.state.variables import (
     Frame,
@@ -36,6 +40,7 @@ from autograph.runtime.state.variables import (
     touched_by,
 )
 from autograph.runtime.tracing.concretization import refuse_leaked
+from autograph.runtime.tracing.locations import warn
 from autograph.runtime.tracing.recording import LOCAL, repeated
 from autograph.runtime.tracing.statements import Statements
 
@@ -71,17 +76,26 @@ class Recording:
         self.is_bound = staging().is_bound(program)
         large = {} if self.is_bound else staging().large_constants(program)
         self.held = {position: Constant(array) for position, array in large.items()}
-        self._variables = touched_by(program)
+        every = touched_by(program)
+        self._given = [each for each, _ in every if any(each is one for one in frame.given)]
+        self._variables = [pair for pair in every if not any(pair[0] is one for one in self._given)]
         self.touched = [*self._variables, *((held, False) for held in self.held.values())]
 
-    def given(self, values: Mapping[int, Any]) -> tuple[Any, list[Any], list[Any]]:
-        """The program with values, by identity, for all it touches: itself, the Variables' stand-ins and their values."""
+    def given(self, values: Mapping[int, Any], arrays: Sequence[Any]) -> tuple[Any, list[Any], list[Any]]:
+        """The program with values, by identity, for all it touches: itself, stand-ins and what they hold, those of the Variables
+        first, and then those of the arrays that it writes."""
         program = self.program
         if self.held:
             constants = {position: values[id(held)] for position, held in self.held.items()}
             program = staging().with_constants(program, constants)
         variables = [variable for variable, _ in self._variables]
-        return program, [v._standing() for v in variables], [values[id(v)] for v in variables]
+        held = [values[id(v)] for v in variables] + [jnp.asarray(arrays[array.number]) for array in self._given]
+        return program, [v._standing() for v in (*variables, *self._given)], held
+
+    @property
+    def count_of_variables(self) -> int:
+        """How many Variables it touches."""
+        return len(self._variables)
 
 
 class Program:
@@ -90,6 +104,7 @@ class Program:
     Attributes:
       statements: what was staged in it.
       variables: the user's Variables that it is given, those that it writes first.
+      writes: the numbers of the arrays that a trace has written in place, as values, of which no caller sees it.
       changes: what it may change in its arguments, as far as its callers have said that they see to that; None if nothing.
       tells_apart: whether it depends on which of the containers among its arguments are one.
     """
@@ -124,6 +139,7 @@ class Program:
         self._waits = False
         self._raises = False
         self._calls_python = False
+        self.writes: set[int] = set()
         self.changes: Changes | None = None
         self.tells_apart = False
         self._state: State | None = None
@@ -164,7 +180,8 @@ class Program:
         return self
 
     def __call__(self, *arrays: Any) -> Any:
-        result = self._guarded(lambda: self._call_with_room(arrays))
+        with calling_for(LOCAL.callers or ()):
+            result = self._guarded(lambda: self._call_with_room(arrays))
         collection = CALLS.collection
         if collection is not None:
             collection.add(self, arrays)
@@ -177,6 +194,14 @@ class Program:
           ArgumentsChanged: the program changes some.
         """
         return self._refuse_changes(self(*arrays))
+
+    def refuse_unseen(self, arrays: Sequence[Any]) -> None:
+        """Raise `ArgumentsChanged` if a trace has written in place to one of these arrays, as to a value, and it is a NumPy array."""
+        names = self.input_names()
+        unseen = {k: names[k] for k, array in enumerate(arrays) if k in self.writes and isinstance(array, np.ndarray)}
+        changes = Changes.of_arrays(unseen, self.name, first_line(self._function))
+        if changes is not None:
+            raise ArgumentsChanged(self, changes)
 
     def admit(self, changes: Changes) -> bool:
         """The caller will write into its arguments what the program changes in these. Whether that is news."""
@@ -271,10 +296,11 @@ class Program:
 
         Variables' values are its first inputs.
         """
-        try:
-            traced = self._stateless.trace(*arrays) if self._state is None else self._state.trace(arrays)
-        except StateNeeded as needed:
-            traced = self._with_state(needed, arrays, lambda state: state.trace(arrays))
+        with calling_for(LOCAL.callers or ()):
+            try:
+                traced = self._stateless.trace(*arrays) if self._state is None else self._state.trace(arrays)
+            except StateNeeded as needed:
+                traced = self._with_state(needed, arrays, lambda state: state.trace(arrays))
         self._refuse_changes(traced.out_info)
         return traced
 
@@ -328,7 +354,8 @@ class Program:
             if recording.created or recording.touched:
                 raise StateNeeded(key)
             self._forget(key, recording)
-        outputs, _, error = staging().run(recording.program, arrays, (), ())
+        program, stand_ins, before = recording.given({}, arrays)
+        outputs, _, error = staging().run(program, arrays, stand_ins, before)
         return with_error(jax.tree_util.tree_unflatten(recording.tree, outputs), error)
 
     def _recorded(self, arrays: Sequence[Any]) -> tuple[Any, Recording]:
@@ -361,11 +388,17 @@ class Program:
             rooms.asked = {}
         structure: list[Any] = []  # not the results, which nothing may hold when their trace ends
 
+        written, names = self._signature.written, self.input_names()
+
         def block(*operands: Any) -> Sequence[Any]:
-            args, kwargs = self._signature.arguments(operands)
+            frame.given = [GivenArray(operands[number], number, names[number]) for number in sorted(written)]
+            places = {array.number: array for array in frame.given}
+            given = [places.get(number, operand) for number, operand in enumerate(operands)]
+            args, kwargs = self._signature.arguments(given)
             if self._instance is not None:
                 args = (self._instance(), *args)
-            result = self._function(*args, **kwargs)
+            with following(self, operands, written):
+                result = self._function(*args, **kwargs)
             leaves, treedef = jax.tree_util.tree_flatten(result)
             structure[:] = treedef, len(leaves)
             return leaves
@@ -408,7 +441,7 @@ class Program:
         created = {id(variable) for variable, _ in starting}
         values = {id(v): jnp.zeros(v.shape, v.dtype) if id(v) in created else v.value for v, _ in recording.touched}
         needed = range(recording.count, recording.count + len(starting))
-        program, stand_ins, before = recording.given(values)
+        program, stand_ins, before = recording.given(values, arrays)
         starts = staging().run_part(program, arrays, stand_ins, before, needed)
         for (variable, _), start in zip(starting, starts, strict=True):
             variable._initialise(start)
@@ -432,3 +465,31 @@ class Program:
     def _use_state(self, state: State) -> None:
         self._with_values = state.function(sum(static is None for static in self._signature.statics))
         self._state = state  # last: other threads call that function when they see it
+
+
+def made_entry(function: Any, signature: CallSignature, fixed: Any) -> Entry:
+    """A new entry of a `Function`'s cache. The arguments are as `Function._entry` takes them."""
+    if function._converted is None:
+        function._converted = function._options.convert(function._function)
+    specs = fixed if isinstance(fixed, tuple) else None
+    compiler = function._tools.compiler
+    if specs is not None:
+        compiler = function._tools.symbolic_sizes(compiler, specs, None, warn)
+    elif not fixed and function._made_inputs is not None:
+        specs = tuple(function._made_inputs.specs)
+        compiler = function._tools.symbolic_sizes(compiler, specs, function._made_inputs.admit, warn)
+    elif not fixed and function._options.reduce_retracing:
+        compiler = function._tools.symbolic_sizes(compiler, None, None, warn)
+    entry = Entry(specs)
+    entry.program = Program(
+        function._traced_function(signature, fixed, entry),
+        signature,
+        compiler,
+        function._instance,
+        dict(function._options.compile or {}) if function._options.jit_compile else None,
+        function._first_call,
+        function._options.donate_variables,
+        function._rooms,
+        signature.donated(),
+    )
+    return entry

@@ -81,10 +81,11 @@ class State:
         for variable, value in zip(self.variables, values, strict=True):
             if value is None:
                 raise variable._unset()
-        recorded, stand_ins, before = recording.given(dict(zip(self._ids, values, strict=True)))
+        recorded, stand_ins, before = recording.given(dict(zip(self._ids, values, strict=True)), arrays)
         outputs, last, error = staging().run(recorded, arrays, stand_ins, before)
         given = values[: self._count]
-        for (variable, _), value in zip(recording.touched, last, strict=False):  # large constants come last
+        of_variables = last[: recording.count_of_variables]
+        for (variable, _), value in zip(recording.touched, of_variables, strict=False):  # large constants come last
             values[self._ids[id(variable)]] = value
         if error is not None and self._donates:  # nothing else has the old values then
             code, *_ = error

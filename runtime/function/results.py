@@ -35,7 +35,9 @@ from autograph.runtime.layouts.one_of import OneOf, candidates_of, chooses_value
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import GONE, Perhaps
 from autograph.runtime.layouts.statement_variables import value_of
+from autograph.runtime.signatures.callers_arrays import put_into
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes, Path
+from autograph.runtime.state.given_arrays import ArrayView, GivenArray
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -221,26 +223,32 @@ class Changed:
       result: the result.
       contents: for each list, dict, set and dataclass that is changed its items or fields.
       places: for each its path, its class, and the names of what it holds.
+      arrays: for each array that is changed, by its number, what it holds.
     """
 
     def __init__(
-        self, result: Any, contents: Sequence[Sequence[Any]], places: Sequence[tuple[Path, type, tuple[Any, ...]]]
+        self,
+        result: Any,
+        contents: Sequence[Sequence[Any]],
+        places: Sequence[tuple[Path, type, tuple[Any, ...]]],
+        arrays: Mapping[int, Any],
     ) -> None:
-        self.result, self.contents, self.places = result, contents, tuple(places)
+        self.result, self.contents, self.places, self.arrays = result, contents, tuple(places), dict(arrays)
 
-    def tree_flatten(self) -> tuple[tuple[Any, Any], Any]:
-        return (self.result, self.contents), self.places
+    def tree_flatten(self) -> tuple[tuple[Any, Any, Any], Any]:
+        return (self.result, self.contents, self.arrays), self.places
 
     @classmethod
     def tree_unflatten(cls, places: Any, children: Any) -> Changed:
-        result, contents = children
-        return cls(result, contents, places)
+        result, contents, arrays = children
+        return cls(result, contents, places, arrays)
 
-    def put_into(self, values: Mapping[Path, Any], name: str) -> Any:
+    def put_into(self, values: Mapping[Path, Any], arrays: Sequence[Any], name: str) -> Any:
         """Write what a call has left in its arguments into the caller's, and return the result.
 
         Args:
           values: the parts of the caller's arguments by their paths, as they were before.
+          arrays: the caller's arrays.
           name: of the function.
         """
         known: dict[Any, Any] = dict(values)
@@ -254,6 +262,7 @@ class Changed:
                 )
         for (path, _, names), held in zip(self.places, contents, strict=True):  # which raises nothing: all, or none
             _overwrite(values[path], names, held)
+        put_into(arrays, self.arrays)
         return result
 
 
@@ -341,7 +350,7 @@ class Outputs:
             return GivenOutput(self._given[id(leaf)])
         if id(leaf) in self._numbers:
             return self._made_anew(leaf, None, ())
-        if type(leaf) is OneOf or isinstance(leaf, Variable):
+        if type(leaf) is OneOf or isinstance(leaf, Variable | ArrayView):
             return value_of(leaf)
         if _leads_to_objects(leaf):
             return ReferencesOutput.of(leaf, self._leaf)
@@ -380,7 +389,11 @@ class Outputs:
 
     def _part(self, part: Any) -> Any:
         """What an object holds: a Variable is itself there, and not its value."""
-        keep = lambda leaf: StaticOutput(_Object(leaf)) if isinstance(leaf, Variable) else self._leaf(leaf)  # noqa: E731
+
+        def keep(leaf: Any) -> Any:
+            is_kept = isinstance(leaf, Variable) and not isinstance(leaf, GivenArray)
+            return StaticOutput(_Object(leaf)) if is_kept else self._leaf(leaf)
+
         held = part.held if type(part) is Perhaps else part
         held = with_plain_lists(with_dicts_by_path(held, self._given), CountedList.of, self._given)
         made = jax.tree_util.tree_map(keep, held, is_leaf=self._is_leaf)
@@ -412,13 +425,29 @@ class Outputs:
         )
 
 
-def changed_outputs(result: Any, parts: ArgumentParts, changes: Changes, outputs: Outputs) -> Changed:
-    """What a program returns that has changed parts of its arguments."""
+def changes_of(parts: ArgumentParts | None, names: Sequence[str], name: str, function: Any) -> Changes | None:
+    """What a trace that ends here has changed in its arguments; None if nothing. The rest is as `ArgumentParts.changed` takes it."""
+    if parts is None:
+        return None
+    where = first_line(function)
+    written = {array.number: array.name for array in LOCAL.frame.given if array.is_written}
+    return Changes.of_arrays(written, name, where, parts.changed(names, name, where, LOCAL.frame.lines))
+
+
+def outputs_of(
+    result: Any, name: str, function: Any, parts: ArgumentParts | None, changes: Changes | None, donated: bool
+) -> Any:
+    """What a program returns for a result, and for what it has changed in the parts of its arguments."""
+    if parts is None or changes is None:
+        return Outputs(name, function).of(result)
+    LOCAL.frame.changes = changes
+    outputs = Outputs(name, function, parts.places(), {} if donated else parts.arrays())
     places, contents = [], []
     for path, kind, names, held in parts.contents(changes):
         places.append((path, kind, names))
         contents.append(outputs.contents(held))
-    return Changed(outputs.of(result), contents, places)
+    arrays = {array.number: array.value for array in LOCAL.frame.given if array.is_written}
+    return Changed(outputs.of(result), contents, places, arrays)
 
 
 def first_line(function: Any) -> str:

@@ -53,6 +53,7 @@ def lower(
     types = placed_types(function.__name__, signature, arrays, function._options.in_shardings)
     program = function._entry(signature, _is_open(function)).program
     jitted, operands = program.staged(types)
+    program.refuse_unseen(arrays)
     inputs = _inputs(function, signature, arrays, args, kwargs)
     count = len(operands) - len(types)
 
@@ -145,11 +146,54 @@ def eval_shape(function: Function[..., PyTree], *args: PyTree, **kwargs: PyTree)
     return _traced(function, args, kwargs, may_write=True).out_info
 
 
+def pretty_printed_concrete_signatures(function: Function[..., PyTree], verbose: bool = True) -> str:
+    """Return the signature of each concrete function as text.
+
+    Args:
+      verbose: whether the types of arguments and results are listed.
+
+    Returns:
+      Text with one block for each concrete function, in the order of their traces.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> @ag.function
+    ... def add(a, b=1):
+    ...     return a + b
+    >>> _ = add(jnp.array(1))
+    >>> print(add.pretty_printed_concrete_signatures(verbose=False))
+    add(a, b=1)
+    """
+    blocks = [concrete.pretty_printed_signature(verbose) for concrete in function.concrete_functions()]
+    return ("\n\n" if verbose else "\n").join(blocks)
+
+
+def experimental_get_compiler_ir(
+    function: Function[..., PyTree], *args: PyTree, **kwargs: PyTree
+) -> Callable[..., str]:
+    """Return a function of ``stage`` that returns the program for these arguments as text.
+
+    Args:
+      *args: as in `get_concrete_function`.
+      **kwargs: as in `get_concrete_function`.
+
+    Returns:
+      A function like `Graph.as_text`, whose default stage is ``"hlo"``. It raises `ValueError` for a stage that there is not.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> f = ag.function(lambda x: x * x)
+    >>> "multiply" in f.experimental_get_compiler_ir(jnp.ones(3))("hlo")
+    True
+    """
+    graph = function.get_concrete_function(*args, **kwargs).graph
+    return lambda stage="hlo": graph.as_text(stage)
+
+
 def _traced(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], may_write: bool) -> Any:
-    signature, arrays = function._given(args, kwargs)
-    inputs = _inputs(function, signature, arrays, args, kwargs)
+    signature, given = function._given(args, kwargs)
+    inputs = _inputs(function, signature, given, args, kwargs)
     signature, arrays = function._given(inputs.args, inputs.kwargs)
     values, program = _pure(function, signature, [_type(array) for array in arrays], may_write)
+    function._entry(signature, _is_open(function)).program.refuse_unseen(given)
 
     def run(*args: Any, **kwargs: Any) -> Any:
         _, arrays = function._given(*inputs.complete(args, kwargs))

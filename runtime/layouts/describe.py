@@ -150,6 +150,8 @@ class _Description:
                 self.leaves += leaves
                 return layout
         kind = type(value)
+        if (as_node := getattr(kind, "as_node", None)) is not None:  # a view of an array that is written in place
+            value = as_node(value)
         if self._known is not None and isinstance(value, list | dict):
             found = self._known(value, None)
             if found is not None and _is_node(value):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -21,6 +21,7 @@ from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.object_graph import Reached
 from autograph.runtime.signatures.signature import CallSignature, as_tree, is_record
+from autograph.runtime.state.given_arrays import is_given
 from autograph.runtime.state.linked_state import is_node
 
 Path = tuple[Any, ...]
@@ -63,16 +64,38 @@ class Changes:
     Attributes:
       labels: what a user calls each container, by its path.
       refusal: the text of the error where the caller would not see the change.
+      arrays: what a user calls each array, by its number.
     """
 
     labels: Mapping[Path, str]
     refusal: str
+    arrays: Mapping[int, str] = field(default_factory=dict)
 
     def cover(self, other: Changes) -> bool:
-        return self.labels.keys() >= other.labels.keys()
+        return self.labels.keys() >= other.labels.keys() and self.arrays.keys() >= other.arrays.keys()
 
     def joined(self, other: Changes) -> Changes:
-        return Changes({**self.labels, **other.labels}, self.refusal)
+        return Changes({**self.labels, **other.labels}, self.refusal, {**self.arrays, **other.arrays})
+
+    @classmethod
+    def of_arrays(
+        cls, labels: Mapping[int, str], name: str, where: str, others: Changes | None = None
+    ) -> Changes | None:
+        """The changes of arrays, and of the containers of ``others``; None if there are none.
+
+        Args:
+          labels: what a user calls each array, by its number.
+          name: of the function.
+          where: its first line.
+        """
+        if not labels:
+            return others
+        label = next(iter(labels.values()))
+        refusal = (
+            f"{where}\n  {label!r} is an array that {name} writes in place: the change would not be visible to the caller.\n"
+            f"  Write to a copy, and return it: {label} = {label}.copy()."
+        )
+        return cls({}, refusal, labels) if others is None else cls(others.labels, others.refusal, labels)
 
 
 class ArgumentParts:
@@ -160,7 +183,7 @@ class ArgumentParts:
 
     def arrays(self) -> dict[int, Path]:
         """The inputs of a trace by identity, each with its path."""
-        return {id(value): path for path, value in self.values.items() if isinstance(value, jax.core.Tracer)}
+        return {id(v): path for path, v in self.values.items() if isinstance(v, jax.core.Tracer) or is_given(v)}
 
     def contents(self, changes: Changes) -> list[tuple[Path, type, tuple[Any, ...], list[Any]]]:
         """What is changed: the path of each container, its class, and the names and values of what it holds now. Of a set that is

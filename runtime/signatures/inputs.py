@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import numpy as np
 
 from autograph.runtime.signatures.tensor_spec import TensorSpec
 
@@ -88,3 +89,8 @@ def type_key(array: Any) -> Any:
     """What tells the type of an array, or one that represents a type, from others."""
     aval = array if isinstance(array, jax.ShapeDtypeStruct) else jax.typeof(array)
     return tuple(aval.shape), aval.dtype, bool(getattr(aval, "weak_type", False))
+
+
+def has_numpy(arrays: Sequence[Any]) -> bool:
+    """Whether one of these is an array that may be written in place."""
+    return any(isinstance(array, np.ndarray) for array in arrays)

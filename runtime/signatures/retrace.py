@@ -168,7 +168,19 @@ def differences(before: Trace, after: Trace, opens_sizes: bool = False) -> list[
         )
         advice = "give copies, or the same ones each time"
         found.append(Difference("the lists, dicts and dataclasses in the arguments", was, now, advice))
-    return found + _rooms(before, after)
+    return found + _places(before, after) + _rooms(before, after)
+
+
+def _places(before: Trace, after: Trace) -> list[Difference]:
+    """Which arrays are written in place, as the caller's."""
+    one, other = before.signature.written, after.signature.written
+    labels = after.signature.array_labels() if one != other else []
+    kinds = "a value", "a NumPy array that is written in place"
+    return [
+        Difference(f"argument `{labels[k]}`", *(kinds if k in other else kinds[::-1]), "pass arrays of one kind")
+        for k in sorted(one ^ other)
+        if k < len(labels)
+    ]
 
 
 def _rooms(before: Trace, after: Trace) -> list[Difference]:

@@ -68,6 +68,7 @@ class CallSignature:
       keys: the types of dictionary keys that are no strings.
       held: what it read of the objects among the arguments.
       shared: where containers stand again among the arguments (`shared_places`); None if nobody has looked.
+      written: the numbers of the arrays that are NumPy arrays of the caller's, and are written in place.
       parameters: whose they are.
     """
 
@@ -77,6 +78,7 @@ class CallSignature:
     keys: tuple[type, ...] = ()
     held: Any = ()
     shared: Any = None
+    written: frozenset[int] = frozenset()
     parameters: Any = field(default=None, compare=False, repr=False)
 
     def reading(self, captured: Any) -> CallSignature:
@@ -86,6 +88,10 @@ class CallSignature:
     def holding(self, held: Any) -> CallSignature:
         """The signature of the same call when the function reads this of its arguments."""
         return dataclasses.replace(self, held=held)
+
+    def writing(self, numbers: frozenset[int]) -> CallSignature:
+        """The signature of the same call when the program writes into these of its arrays."""
+        return dataclasses.replace(self, written=numbers)
 
     def values(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The value of each parameter, with these arrays in their places."""
@@ -269,7 +275,8 @@ class Arguments:
         arrays = [leaf for leaf, mark in zip(leaves, marks, strict=True) if mark]
         statics = tuple(None if mark else _static(leaf) for leaf, mark in zip(leaves, marks, strict=True))
         shared = None if find_shared is None or all(map(holds_nothing, values)) else find_shared(values)
-        return CallSignature(treedef, statics, captured, dictionary_key_types(values), (), shared, self), arrays
+        keys = dictionary_key_types(values)
+        return CallSignature(treedef, statics, captured, keys, shared=shared, parameters=self), arrays
 
 
 def _static(leaf: Any) -> StaticLeaf:

@@ -44,6 +44,7 @@ from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.staging.calls.argument_lists import ArgumentLists
 from autograph.runtime.staging.calls.calls import Calls
+from autograph.runtime.staging.calls.class_calls import ClassCalls
 from autograph.runtime.staging.calls.python_errors import with_python_errors
 from autograph.runtime.staging.calls.recursion import Recursion
 from autograph.runtime.staging.calls.transformed import Transformed
@@ -125,6 +126,18 @@ class Operators(InTrace):
     @lazy
     def recursion(self) -> Recursion:
         return Recursion(self.backend, self._context, self._is_converted, self._convert, self._written, self.raising)
+
+    @lazy
+    def classes(self) -> ClassCalls:
+        return ClassCalls(
+            self.trace,
+            recursive=self.recursive,
+            converted=self.calls.converted,
+            call=self.call,
+            is_converted=self._is_converted,
+            new_list=self.new_list,
+            bar_of=lambda cls: self.bars.instead_of(cls),
+        )
 
     @lazy
     def transformed(self) -> Transformed:
@@ -349,6 +362,7 @@ class Operators(InTrace):
     will_write = _operator(items, Items.will_write)
     rebind = _operator(items, Items.rebind)
     written_in_place = _operator(items, Items.written_in_place)
+    will_augment = _operator(items, Items.will_augment)
     augmented_in_place = _operator(items, Items.augmented_in_place)
     index = INDEX
 

@@ -46,6 +46,7 @@ class Frame:
       arguments: the identities of the lists, dicts and dataclasses among its arguments.
       changes: what it has changed in them; None if nothing.
       tells_apart: whether it depends on which of them are one.
+      given: the arrays among its arguments that it writes in place, each a `given_arrays.GivenArray`.
       touched: the Variables that it read or assigned, by identity. The program needs them even if they are dropped
         later.
     """
@@ -67,6 +68,7 @@ class Frame:
         self.arguments: Container[int] = ()
         self.changes: Any = None
         self.tells_apart = False
+        self.given: list[Any] = []
         self.touched: dict[int, Variable] = {}
         self.place: Any = None
 
@@ -427,9 +429,10 @@ class Variable(Assignable, AssignedDerivatives):
         return self._stand_in
 
 
-def accept_variables() -> None:
+def accept_variables(kinds: Sequence[type] = (Variable,)) -> None:
     """Make JAX's functions accept Variables as arrays; each call reads the current value."""
-    STAGING.accept(Variable, lambda variable: variable.value, lambda variable: variable._type)
+    for kind in kinds:
+        STAGING.accept(kind, lambda variable: variable.value, lambda variable: variable._type)
 
 
 def _strong(value: Any, dtype: Any) -> Any:

@@ -27,7 +27,13 @@ _EMPTY: Mapping[str, str] = MappingProxyType({"dict": "{}"})
 
 
 class TraceAgain(BaseException):
-    """Ends a trace that is to be made again, knowing more. No handler of the program's is for it."""
+    """Ends a trace that is to be made again, knowing more. No handler of the program's is for it.
+
+    Attributes:
+      is_for_caller: whether it is the caller of the program that makes the trace again.
+    """
+
+    is_for_caller = False
 
     def refusal(self) -> Exception:
         """The error where the trace cannot be made again."""

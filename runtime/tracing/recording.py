@@ -65,6 +65,8 @@ def repeated(trace: Callable[[], Any], may_repeat: Callable[[], bool]) -> Any:
             try:
                 return trace()
             except TraceAgain as found:
+                if found.is_for_caller:
+                    raise
                 if not may_repeat():
                     raise found.refusal() from None
                 known.births.learn(found)

@@ -23,7 +23,7 @@ from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.layouts.one_of import OneOf, each, holds_objects
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, each, holds_objects
 from autograph.runtime.layouts.optional import used
 from autograph.runtime.layouts.perhaps import is_perhaps, read, read_key
 from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable, has_contents
@@ -32,6 +32,9 @@ from autograph.runtime.staging.access.lookups import Lookups, _plain, as_index, 
 from autograph.runtime.staging.access.masks import Taken, has_mask
 from autograph.runtime.staging.access.slices import has_span
 from autograph.runtime.staging.access.user_methods import user_method
+from autograph.runtime.state.array_operators import plain
+from autograph.runtime.state.given_arrays import is_given
+from autograph.runtime.tracing.caller_arrays import will_write, writing_place
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, births
@@ -93,7 +96,13 @@ class Items(InTrace):
             target[key] = value
             return target
         target, value = used(target), read(value)
+        will_write(target)
+        if is_given(target):
+            self._write_given(target, lambda array: self.set_item(array, key, plain(value)))
+            return target
         if type(target) is OneOf:
+            if any(map(is_given, candidates_of(target))):
+                return LANGUAGE.operators.references.write_arrays(target, lambda one: self.set_item(one, key, value))
             if holds_objects(target):
                 each(target, lambda one: self._set_in_place(one, key, value))
             else:
@@ -220,8 +229,18 @@ class Items(InTrace):
         """``target[key] += value`` and its like; returns what the target is from then on."""
         return self.update_taken(target, key, self.take_item(target, key), symbol, value)
 
+    def _write_given(self, target: Any, new: Callable[[Any], Any]) -> None:
+        """Let an array of the caller's hold what ``new`` returns for it."""
+        before = target.value
+        with writing_place():
+            after = new(before)
+        if after is not before:
+            target.become(after)
+
     def take_item(self, target: Any, key: Any) -> Any:
         """``target[key]`` for `update_taken`, which may come when the target has changed."""
+        if is_given(target):
+            target = target.value
         if isinstance(target, PaddedArray):
             return self.lookups.get_item(target, key)
         if (has_span(key) and not has_contents(target)) or (self._is_array_now(target, key) and has_mask(key)):
@@ -232,6 +251,10 @@ class Items(InTrace):
 
     def update_taken(self, target: Any, key: Any, taken: Any, symbol: str, value: Any) -> Any:
         """The rest of ``target[key] += value``, with what `take_item` returned."""
+        will_write(target)
+        if is_given(target):
+            self._write_given(target, lambda array: self.update_taken(array, key, taken, symbol, plain(value)))
+            return target
         if type(taken) is not Taken:
             return self.set_item(target, key, self.in_place(symbol, taken, value))
 
@@ -257,6 +280,11 @@ class Items(InTrace):
                 "  Keep what differs in an attribute."
             )
         target = used(target)
+        if name in ("shape", "dtype", "strides") and (self.backend.is_array(target) or isinstance(target, np.ndarray)):
+            raise StagingError(
+                f"{user_location()}\n  The attribute {name!r} of an array is assigned, which changes it in place: an array of a program "
+                "keeps its shape and dtype.\n  Make a new array: x = x.reshape(...), x = x.astype(...)."
+            )
         if type(target) is OneOf:
             if not LOCAL.linked or not LANGUAGE.operators.references.write(target, name, value):
                 each(target, lambda one: self.set_attr(one, name, value))
@@ -383,6 +411,10 @@ class Items(InTrace):
                 f"the function is called: {parameter} = f({parameter}, ...)."
             )
         self._refuse_write_in_place(new, target, said)
+
+    def will_augment(self, target: Any) -> None:
+        """Report that ``target += v`` follows, which writes in place to an array of the caller's."""
+        will_write(target)
 
     def augmented_in_place(self, new: Any, target: Any, parameter: str) -> None:
         """Refuse ``x += v`` of an array of which nothing but the caller of the function, which has no result, could see it."""

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.backends.followed import follow
 from autograph.runtime.containers.element_kinds import are_alike, is_array_leaf
 from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.key_parts import holds_tracer, parts_of_key
@@ -60,6 +61,7 @@ from autograph.runtime.staging.access.masks import Masks
 from autograph.runtime.staging.access.slices import Slices, Span, has_span
 from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.state.array_operators import plain
+from autograph.runtime.state.given_arrays import is_given, is_view
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, births
 
@@ -150,6 +152,16 @@ class Lookups(InTrace):
         if isinstance(target, PaddedArray):
             self.check_open(target, key)
             return target[_plain(as_index(key))]
+        if is_given(target):
+            if not is_view(_plain(key)):
+                return self.get_item(target.value, key)
+            self.check_bounds(target, as_index(key))
+            return target[_plain(key)]
+        if LOCAL.followed is not None and isinstance(target, jax.core.Tracer) and is_view(_plain(key)):
+            found = self._item_of_array(target, key)
+            if np.ndim(found):
+                follow([found], [target])
+            return found
         if has_contents(target):
             target.note_read()
             contents = target.contents() if self.backend.is_traced(key) else None
@@ -160,6 +172,11 @@ class Lookups(InTrace):
             if isinstance(contents, tuple) and contents and not are_alike(contents):
                 return self._looked_up(list(contents), key)
             return target[_plain(key)]
+        return self._item_of_array(target, key)
+
+    def _item_of_array(self, target: Any, key: Any) -> Any:
+        """The rest of `get_item`."""
+        kind = type(key)
         if self.bounds is not None:
             target = plain(target)  # of a Variable its value, which has a shape
             if (array := self.backend.indexed_by_at(target)) is not None:

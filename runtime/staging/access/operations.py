@@ -45,6 +45,7 @@ from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.numbers import OF_TRACED_NUMBERS
 from autograph.runtime.staging.access.user_methods import has_own_equality, user_method
 from autograph.runtime.staging.access.value_errors import ValueErrors
+from autograph.runtime.tracing.caller_arrays import will_write
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, effects_recorded
 
@@ -216,6 +217,7 @@ class Operations(InTrace):
 
     def in_place(self, symbol: str, target: Any, value: Any) -> Any:
         """What ``target += value`` binds."""
+        will_write(target)
         name, _ = _OPERATIONS[symbol[:-1]]
         method = user_method(type(target), f"__i{name}__")
         if method is not None:

@@ -7,9 +7,8 @@ import collections
 import copy
 import dataclasses
 import functools
-import linecache
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -32,11 +31,14 @@ from autograph.runtime.heap.places import MUTABLE_CONTAINERS, is_mutating_method
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.staging.access.lookups import MethodOfEach
+from autograph.runtime.staging.calls.class_calls import has_source
 from autograph.runtime.staging.calls.given_functions import each_function, is_transform, returning_plain_lists
 from autograph.runtime.staging.calls.other_operators import OtherOperators
 from autograph.runtime.staging.policy.advancing_calls import check_not_advanced
 from autograph.runtime.staging.policy.loop_options import set_loop_options
 from autograph.runtime.staging.policy.wrappers import CACHE
+from autograph.runtime.state.given_arrays import is_given
+from autograph.runtime.tracing.caller_arrays import will_write
 from autograph.runtime.tracing.locations import is_internal
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -111,6 +113,9 @@ class Calls(InTrace):
 
     def converted(self, called: Any) -> Any:
         kind = type(called)
+        if LOCAL.followed is not None and kind is types.MethodType and isinstance(called.__self__, jax.core.Tracer):
+            if called == called.__self__.sort:  # of a value, JAX makes a sorted copy
+                will_write(called.__self__)
         if kind is types.FunctionType:
             return self._operators.overloads.get(called) or self._function(called)
         if kind is types.MethodType:
@@ -194,7 +199,7 @@ class Calls(InTrace):
         try:
             return self._operators.converter.convert(function, stops)
         except ConversionError:
-            if _has_source(function):
+            if has_source(function):
                 raise
             return function  # made without source (a dataclass's methods, say): it runs as it is
 
@@ -238,7 +243,8 @@ class Calls(InTrace):
         if (overload := _found(self._operators.overloads, called)) is not None:
             return overload
         if isinstance(called, type):
-            return self._class_of_references(called) if called in LOCAL.linked else self._class(called)
+            classes = self._operators.classes
+            return classes.of_references(called) if called in LOCAL.linked else classes.of(called)
         if isinstance(called.__self__, dict) and (method := self._operators.keys.dict_method(called)) is not None:
             return method
         if isinstance(called.__self__, dict) and (method := self._operators.absences.method(called)) is not None:
@@ -274,82 +280,6 @@ class Calls(InTrace):
 
     def _copy(self, items: list[Any]) -> list[Any]:
         return self._operators.lists.new_list(items.copy())
-
-    def _class(self, cls: type) -> Any:
-        """A user's class, called so that its ``__init__`` is converted; others as they are, but for tqdm's."""
-        if (bar := self._operators.bars.instead_of(cls)) is not None:
-            return bar
-        if dataclasses.is_dataclass(cls) and not hasattr(cls, "__post_init__"):
-            fields = _lists_by_default(cls)
-            return functools.partial(self._with_own_lists, cls, fields) if fields else cls
-        init = cls.__init__  # type: ignore[misc]
-        new: Any = cls.__new__
-        if not self._operators.recursive or type(cls).__call__ is not type.__call__ or is_library(cls):
-            return cls
-        if isinstance(new, types.FunctionType):
-            return cls if is_library(new) or not _has_source(new) else functools.partial(self._by_own_new, cls)
-        if not isinstance(init, types.FunctionType) or is_library(init) or issubclass(cls, BaseException):
-            return cls
-        if not _has_source(init):
-            is_made_of_fields = dataclasses.is_dataclass(cls) and cls.__dictoffset__ != 0
-            return functools.partial(self._of_fields, cls, init) if is_made_of_fields else cls
-        converted = self._function(init)
-        takes_all = new is not object.__new__
-
-        def construct(*args: Any, **kwargs: Any) -> Any:
-            instance = new(cls, *args, **kwargs) if takes_all else new(cls)
-            self.journal.born(instance)
-            _check_none(converted(instance, *args, **kwargs))
-            return instance
-
-        return construct if converted is not init or self._operators.converter.is_converted(init) else cls
-
-    def _by_own_new(self, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """An object of a class with a ``__new__`` of the user's, which may return one that it has made before."""
-        instance = self._function(cls.__new__)(cls, *args, **kwargs)
-        init = type(instance).__init__
-        if isinstance(instance, cls) and init is not object.__init__:
-            _check_none(self.call(init)(instance, *args, **kwargs))
-        return instance
-
-    def _class_of_references(self, cls: type) -> Callable[..., Any]:
-        """A class whose objects are references, each of which is to be known of, however it is made."""
-        made_by = self._class(cls)
-
-        def construct(*args: Any, **kwargs: Any) -> Any:
-            made = made_by(*args, **kwargs)
-            if not self.journal.has_made(made):
-                self.journal.born(made)
-            return self.journal.loops[-1].nodes.standing_for(made) if self.journal.loops else made
-
-        return construct
-
-    def _of_fields(self, cls: type, init: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """An object of a dataclass with a ``__post_init__``, which is converted; the ``__init__`` that calls it has no source."""
-        made: Any = object.__new__(cls)
-        self.journal.born(made)
-        calls: list[tuple[Any, ...]] = []
-        vars(made)["__post_init__"] = lambda *values: calls.append(values)  # found before that of the class
-        init(made, *args, **kwargs)
-        del vars(made)["__post_init__"]
-        self._own_lists(made, _lists_by_default(cls), args, kwargs)
-        for values in calls:
-            self.call(made.__post_init__)(*values)
-        return made
-
-    def _with_own_lists(self, cls: type, fields: Sequence[str], /, *args: Any, **kwargs: Any) -> Any:
-        """An object of a dataclass whose lists by default are those that converted code makes: a loop may lengthen them."""
-        made = cls(*args, **kwargs)
-        self.journal.born(made)
-        return self._own_lists(made, fields, args, kwargs)
-
-    def _own_lists(self, made: Any, fields: Sequence[str], args: Any, kwargs: Any) -> Any:
-        given = {id(value) for value in (*args, *kwargs.values())}
-        for name in fields:
-            value = getattr(made, name)
-            if type(value) is list and id(value) not in given:
-                object.__setattr__(made, name, self._operators.lists.new_list(value))
-        return made
 
     def _object(self, called: Any) -> Any:
         kind = type(called)
@@ -411,6 +341,8 @@ def _inlined_if_it_changes_arguments(called: Any, made: Callable[..., Any]) -> C
     """A `Function`, which a trace calls as ``made``: a part of the trace if it changes its arguments in place."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if any(map(is_given, jax.tree_util.tree_leaves((args, kwargs)))):
+            return called._as_part()(*args, **kwargs)
         try:
             return made(*args, **kwargs)
         except ArgumentsChanged as error:
@@ -420,17 +352,6 @@ def _inlined_if_it_changes_arguments(called: Any, made: Callable[..., Any]) -> C
         return inlined(*args, **kwargs)
 
     return call
-
-
-def _check_none(result: Any) -> None:
-    """Raise Python's error for what an ``__init__`` returns."""
-    if result is not None:
-        raise TypeError(f"__init__() should return None, not {type(result).__name__!r}")
-
-
-def _lists_by_default(cls: Any) -> list[str]:
-    """The fields of a dataclass that are empty lists where nothing is given."""
-    return [field.name for field in dataclasses.fields(cls) if field.default_factory is list]
 
 
 def _calls_its_arguments(called: Any) -> bool:
@@ -518,14 +439,3 @@ OVERLOADED = frozenset(
         "id",
     ]
 )
-
-
-def _has_source(function: Any) -> bool:
-    """Whether the text that ``function`` was compiled from may be had.
-
-    Not what `exec` of a string made, a dataclass's methods say.
-    """
-    code = getattr(function, "__code__", None)
-    if code is None or code.co_filename == "<string>":
-        return False
-    return bool(linecache.getlines(code.co_filename, function.__globals__))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autograph.backends.base import Backend, Traced
+from autograph.backends.followed import follow
 from autograph.backends.recursive import FunctionBody
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.parts import parts_of
@@ -162,6 +163,7 @@ class FunctionTraces(InTraceOfCalls):
                 leaf if type is None else next(pending)
                 for leaf, type in zip(call.leaves, active.signature.types, strict=True)
             ]
+            follow(leaves, call.leaves)
             known.state.begin(list(pending))
             active.note_writes = note_writes
             args, kwargs = call.arguments(leaves)

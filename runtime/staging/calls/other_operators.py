@@ -20,6 +20,7 @@ from autograph.runtime.staging.builtins.python_builtins import Builtins
 from autograph.runtime.staging.builtins.texts import Texts
 from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
+from autograph.runtime.staging.calls.class_calls import ClassCalls
 from autograph.runtime.staging.calls.recursion import Recursion
 from autograph.runtime.staging.calls.transformed import Transformed
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
@@ -75,6 +76,9 @@ class OtherOperators(Protocol):
 
     @property
     def orderings(self) -> Orderings: ...
+
+    @property
+    def classes(self) -> ClassCalls: ...
 
     @property
     def transformed(self) -> Transformed: ...

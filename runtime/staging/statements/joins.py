@@ -11,6 +11,7 @@ from typing import Any
 import jax
 
 from autograph.backends.base import MISSING, Backend, LeafType, Traced
+from autograph.backends.followed import follow
 from autograph.runtime.containers.padded import Padded, as_seen, chosen, emptied
 from autograph.runtime.containers.parts import has_new_elements, parts_of
 from autograph.runtime.containers.traced_lists import TracedList
@@ -367,6 +368,8 @@ class Join:
             types = [type for type in self.types if type is not None]
             for k, value in zip(staged, self.backend.cond(predicate, branches, types), strict=True):
                 leaves[k] = value
+                for side in self.pairs[k]:
+                    follow([value], [side])
         return leaves
 
     def types_of(self, k: int) -> list[LeafType]:

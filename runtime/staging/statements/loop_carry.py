@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograph.backends.base import MISSING, LeafType, LoopSpec, NotRollable, Output, Traced
+from autograph.backends.followed import follow
 from autograph.runtime.containers.differing_kinds import DifferentKinds
 from autograph.runtime.containers.element_kinds import NUMBERS
 from autograph.runtime.containers.iterables import StagedIterable, slice_type
@@ -303,6 +304,8 @@ class LoopTrace:
                 if result is True and self.settling.surely_runs and k in tags:
                     leaves[-1] = True  # None is only what the first iteration finds
                 position += 1
+            follow(leaves, carried.start)
+            follow(leaves, carried.results)
             self._bind(carried, leaves)
         for growing in self.carry.growing:
             growing.bind(self.journal)
@@ -338,6 +341,8 @@ class LoopTrace:
                 start if type is None else next(pending)
                 for start, type in zip(carried.start, carried.types, strict=True)
             ]
+            follow(leaves, carried.start)
+            follow(leaves, carried.results)  # of the iteration traced last
             value = carried.unflatten(leaves)
             has_parts = not is_leaf(value) or isinstance(carried.variable, ContentsPlace | AttributePlace)
             if has_parts:
@@ -381,6 +386,7 @@ class LoopTrace:
             in_arrays = lists_in_arrays(values) if values else set()
             try:
                 with self.journal.reading() as end.reads:
+                    follow(operands[count + 1 :], self.carry.iterable.arrays)
                     self.body(self.carry.iterable.item(operands[count], operands[count + 1 :]))
             except BaseException as error:
                 surely = (

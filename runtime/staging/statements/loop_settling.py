@@ -484,6 +484,7 @@ class Settling:
         assert isinstance(layout, Maybe)
         if layout != before:
             self._widen(carried, holding_start(joined, carried.start, self.backend), before, after)
+            carried.results = injected(joined.right, leaves)
             return True
         carried.results = last.results(carried.types, joined.right, injected(joined.right, leaves))
         return False

@@ -23,6 +23,8 @@ from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT, UNBOUND, 
 from autograph.runtime.staging.statements.conditionals import Kept
 from autograph.runtime.staging.statements.selects import select
 from autograph.runtime.state.chosen_variables import ChosenVariable
+from autograph.runtime.state.given_arrays import is_given
+from autograph.runtime.tracing.caller_arrays import will_write, writing_place
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -88,6 +90,11 @@ class ReferenceChoices(InTrace):
     def change(self, chosen: OneOf, new: Callable[[Any], Any]) -> None:
         """Assign to the Variable that this is what ``new`` returns for it: a masked write to each where all are of one type."""
         possible = [candidates_of(chosen)[k] for k in possible_candidates(chosen)]
+        if any(map(is_given, possible)) and not all(map(is_variable, possible)):
+            raise StagingError(
+                f"{user_location()}\n  An array is updated in place that is one of several, selected at run time: an argument of the "
+                "caller's, or an array of the function's own.\n  Update it by an index, x[...] += v, or in the branch that selects it."
+            )
         if not all(map(is_variable, possible)) or len({(each.shape, each.dtype) for each in possible}) > 1:
             each_of(chosen, lambda one: assigned(one, new))
             return
@@ -96,6 +103,22 @@ class ReferenceChoices(InTrace):
             candidates_of(chosen)[k]._change(
                 lambda one, test=test: self._either(test, one._fitted(new(one)), one.value)
             )
+
+    def write_arrays(self, chosen: OneOf, new: Callable[[Any], Any]) -> OneOf:
+        """What a choice among arrays is, of which some are written in place, after a write: to the one that it is."""
+        candidates = list(candidates_of(chosen))
+        for k in possible_candidates(chosen):
+            one, test = candidates[k], has_number_in(chosen, [k])
+            old = one.value if is_given(one) else jnp.asarray(value_of(one))
+            if not is_given(one):
+                will_write(one)
+            with writing_place():
+                written = new(old)
+            if is_given(one):
+                one.become(self._either(test, written, old))
+            else:
+                candidates[k] = written
+        return OneOf(candidates, code_of(chosen))
 
     def _held(self, value: OneOf, name: str) -> Mapping[int, Any] | None:
         """What the possible candidates hold, by their numbers; None if that is not all that there is to it."""

@@ -1,0 +1,84 @@
+"""Functions of NumPy that write into an array in place: `np.copyto`, ``out=``, `np.add.at` and so on."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.runtime.state.array_operators import plain
+from autograph.runtime.state.given_arrays import in_place, is_given
+
+
+def into(function: Any, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The results of a function of NumPy's, ``call``, written into the array that is its ``out``, which is returned."""
+    named = dict(kwargs)
+    out = named.pop("out", None)
+    if out is None:
+        args, (out, *more) = args[: function.nin], args[function.nin :]
+        out = (out, *more) if more else out
+    if isinstance(out, tuple) and len(out) == 1:
+        (out,) = out
+    where = named.pop("where", True) if isinstance(function, np.ufunc) else True
+    what = f"{function.__name__} with `out`"
+    results = call(*args, **named)
+    targets, found = (out, results) if isinstance(out, tuple) else ((out,), (results,))
+    for target, result in zip(targets, found, strict=True):
+        in_place(target, functools.partial(_where, where, result), what)
+    return out
+
+
+def _where(where: Any, new: Any, old: Any) -> Any:
+    new = jnp.broadcast_to(plain(new), old.shape)
+    return new if where is True else jnp.where(plain(where), new, old)
+
+
+def at(twin: Any, name: str) -> Callable[..., None]:
+    """``np.add.at`` and its like."""
+
+    def write(a: Any, indices: Any, b: Any = None, /) -> None:
+        more = () if b is None else (plain(b),)
+        in_place(a, lambda old: twin.at(old, plain(indices), *more, inplace=False), f"{name}.at")
+
+    return write
+
+
+def itself_or(twin: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.asarray`, which returns an array of the same dtype itself."""
+
+    def asarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        if is_given(a) and (dtype is None or jnp.dtype(dtype) == a.dtype):
+            return a
+        return twin(plain(a), dtype, **kwargs)
+
+    return asarray
+
+
+def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    in_place(dst, lambda old: _where(where, jnp.asarray(plain(src)), old), "np.copyto")
+
+
+def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    mode = "clip" if mode == "raise" else mode
+    in_place(a, lambda old: jnp.put(old, plain(ind), plain(v), mode, inplace=False), "np.put")
+
+
+def _place(arr: Any, mask: Any, vals: Any) -> None:
+    in_place(arr, lambda old: jnp.place(old, plain(mask), plain(vals), inplace=False), "np.place")
+
+
+def _putmask(a: Any, mask: Any, values: Any) -> None:
+    in_place(a, lambda old: jnp.where(plain(mask), jnp.resize(plain(values), old.shape), old), "np.putmask")
+
+
+def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    in_place(a, lambda old: jnp.fill_diagonal(old, plain(val), wrap, inplace=False), "np.fill_diagonal")
+
+
+WRITING: Mapping[Any, Callable[..., Any]] = types.MappingProxyType(
+    {np.copyto: _copyto, np.put: _put, np.place: _place, np.putmask: _putmask, np.fill_diagonal: _fill_diagonal}
+)

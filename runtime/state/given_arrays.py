@@ -1,0 +1,351 @@
+"""`GivenArray`: a NumPy array of the caller's that a trace writes in place, and `ArrayView`, a part of one.
+
+Each is used as the array that it holds. It is a place: what one name writes all names see, and the caller's array gets what it holds
+at the end of the program (`signatures.callers_arrays`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import LeafType
+from autograph.runtime.errors import StagingError
+from autograph.runtime.state.array_operators import plain
+from autograph.runtime.state.assignable import Assignable
+from autograph.runtime.state.commits import VariableLock
+from autograph.runtime.state.variables import Variable
+from autograph.runtime.tracing.caller_arrays import will_write
+from autograph.runtime.tracing.locations import user_line, user_location
+from autograph.runtime.tracing.recording import LOCAL
+
+
+class PlaceOfArray(Assignable):
+    """Base class of what is used as a NumPy array, in place too."""
+
+    __slots__ = ()
+
+    shape: Any
+    dtype: Any
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    def _fitted(self, value: Any) -> Any:
+        """A value as this array holds it after ``x += v``: of its dtype, as NumPy casts."""
+        array = jnp.asarray(plain(value))
+        if array.dtype != self.dtype and not np.can_cast(array.dtype, self.dtype, "same_kind"):
+            raise TypeError(
+                f"{user_location()}\n  An array of {self.dtype} is written in place with {array.dtype}, which NumPy does not cast to it.\n"
+                f"  Cast the value, or make a new array: x = x + v."
+            )
+        if array.shape != self.shape:
+            array = jnp.broadcast_to(array, self.shape)
+        return array.astype(self.dtype)
+
+    def become(self, value: Any) -> None:
+        """Hold this array, of the same shape and dtype, from now on."""
+        self._change(lambda _: value)
+
+    def __getitem__(self, key: Any) -> Any:
+        if is_view(key) and (shape := _shape_of(self.shape, key)):
+            return ArrayView(self, key, shape)
+        return self.value[_plain_key(key)]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.become(self.value.at[_plain_key(key)].set(jnp.asarray(plain(value)).astype(self.dtype)))
+
+    def __iter__(self) -> Any:
+        return (self[k] for k in range(self.shape[0]))
+
+    def fill(self, value: Any) -> None:
+        """Let each element be this."""
+        self.become(jnp.broadcast_to(jnp.asarray(plain(value)).astype(self.dtype), self.shape))
+
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+        """Sort in place, as NumPy's method does."""
+        self.become(jnp.sort(self.value, axis))
+
+    def partition(self, kth: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+        """Sort in place: a sorted array is a partitioned one."""
+        self.become(jnp.sort(self.value, axis))
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Write to places of the flat array, as NumPy's method does."""
+        self.become(
+            jnp.put(self.value, plain(indices), plain(values), "clip" if mode == "raise" else mode, inplace=False)
+        )
+
+    def copy(self, order: str = "C") -> Any:
+        """An array of its own with these contents."""
+        return jnp.array(self.value)
+
+    def flatten(self, order: str = "C") -> Any:
+        """A copy with one dimension."""
+        return jnp.array(jnp.ravel(self.value, order=order))
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """A copy of another dtype."""
+        return jnp.array(self.value.astype(dtype))
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        """The transposed array, a view."""
+        return self.transpose()
+
+    def transpose(self, *axes: Any) -> Any:
+        """A view with the dimensions in another order."""
+        order = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)) else axes
+        order = tuple(range(self.ndim))[::-1] if not order else tuple(int(k) % self.ndim for k in order)
+        return ArrayView(self, Order(order), tuple(self.shape[k] for k in order))
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """A view with two dimensions exchanged."""
+        order = list(range(self.ndim))
+        order[axis1], order[axis2] = order[axis2], order[axis1]
+        return self.transpose(tuple(order))
+
+    @property
+    def flat(self) -> Any:
+        """The array with one dimension, whose items may be written."""
+        return FlatView(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("shape", "dtype", "strides", "flat", "T", "real", "imag"):
+            raise StagingError(
+                f"{user_location()}\n  The attribute {name!r} of an array is assigned, which changes it in place: an array of a program "
+                "keeps its shape and dtype.\n  Make a new array: x.reshape(...), x.astype(...); or write its items, x[...] = v."
+            )
+        object.__setattr__(self, name, value)
+
+
+class GivenArray(PlaceOfArray, Variable):
+    """A NumPy array of the caller's, as a trace writes it in place.
+
+    Attributes:
+      number: that of the input that it holds at first.
+      is_written: whether the trace writes to it.
+    """
+
+    __slots__ = ("is_written", "number")
+
+    def __init__(self, array: Any, number: int, label: str) -> None:
+        self.number, self.is_written = number, False
+        self._name = label
+        self._position = user_line()
+        self._trainable = False
+        self._order = -1
+        self._lock = VariableLock()
+        self._stand_in = None
+        self._lent = self._is_awaited = False
+        self._value = self._moving = None
+        self._type = LeafType(tuple(array.shape), array.dtype)
+
+    @property
+    def value(self) -> jax.Array:
+        """What it holds now."""
+        value = super().value
+        if LOCAL.followed is not None:
+            LOCAL.followed.note_read(value, self._name)
+        return value
+
+    def _change(self, new: Callable[[Any], Any]) -> Self:
+        self.is_written = True
+        self._write(self._fitted(new(self)))
+        return self
+
+    def _described(self) -> str:
+        return f"argument {self._name!r}"
+
+    def _label(self, *, article: str = "The") -> str:
+        return f"Array argument {self._name!r}"
+
+    def __repr__(self) -> str:
+        return f"<argument {self._name!r} {self._type}>"
+
+
+@dataclass(frozen=True)
+class Order:
+    """The order of dimensions, in place of the key of a view. Attributes: axes (those of the whole array)."""
+
+    axes: tuple[int, ...]
+
+
+class ArrayView(PlaceOfArray):
+    """``x[1:]``, a row of ``x`` or ``x.T``: reads and writes are those of ``x``.
+
+    Args:
+      base: the array. key: of integers and slices, or an `Order`. shape: that of the view.
+    """
+
+    __slots__ = ("_base", "_key", "_shape")
+
+    def __init__(self, base: PlaceOfArray, key: Any, shape: tuple[int, ...]) -> None:
+        object.__setattr__(self, "_base", base)
+        object.__setattr__(self, "_key", _plain_key(key))
+        object.__setattr__(self, "_shape", tuple(shape))
+
+    @property
+    def value(self) -> jax.Array:
+        """What is there now."""
+        whole = self._base.value
+        found: jax.Array = jnp.transpose(whole, self._key.axes) if isinstance(self._key, Order) else whole[self._key]
+        return found
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape."""
+        shape: tuple[int, ...] = self._shape
+        return shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the whole array."""
+        return self._base.dtype
+
+    @property
+    def _type(self) -> LeafType:
+        return LeafType(self.shape, self.dtype)
+
+    def _change(self, new: Callable[[Any], Any]) -> Self:
+        part = self._fitted(new(self))
+        if isinstance(self._key, Order):
+            self._base.become(jnp.transpose(part, np.argsort(self._key.axes).tolist()))
+        else:
+            self._base.become(self._base.value.at[self._key].set(part))
+        return self
+
+    def __repr__(self) -> str:
+        return f"{self._base!r}[{self._key}]"
+
+    def as_node(self) -> _ViewParts:
+        """What a staged statement takes apart and builds again: the indices of the view are values."""
+        return _ViewParts(self)
+
+
+@jax.tree_util.register_pytree_node_class
+class _ViewParts:
+    """An `ArrayView` as JAX takes it apart: its integers, traced or not, are the leaves."""
+
+    def __init__(self, view: ArrayView) -> None:
+        self.view = view
+
+    def tree_flatten(self) -> tuple[list[Any], Any]:
+        base, key = self.view._base, self.view._key
+        parts = key if isinstance(key, tuple) else (key,)
+        numbers = [part for part in parts if _is_number(part)]
+        pattern = tuple(None if _is_number(part) else ("at", _frozen(part)) for part in parts)
+        if isinstance(base, ArrayView):
+            inner, outer = _ViewParts(base).tree_flatten()
+            return [*inner, *numbers], (outer, len(inner), pattern, self.view._shape)
+        return numbers, (_Same(base), 0, pattern, self.view._shape)
+
+    @classmethod
+    def tree_unflatten(cls, facts: Any, leaves: Sequence[Any]) -> ArrayView:
+        outer, count, pattern, shape = facts
+        base = outer.value if isinstance(outer, _Same) else cls.tree_unflatten(outer, list(leaves)[:count])
+        pending = iter(list(leaves)[count:])
+        key = tuple(next(pending) if part is None else _thawed(part[1]) for part in pattern)
+        return ArrayView(base, key[0] if len(key) == 1 else key, shape)
+
+
+class _Same:
+    """An object in a structure, equal to itself only."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+class FlatView:
+    """``x.flat``: items by their positions in the flat array."""
+
+    def __init__(self, base: PlaceOfArray) -> None:
+        self._base = base
+
+    def __getitem__(self, key: Any) -> Any:
+        return jnp.ravel(self._base.value)[_plain_key(key)]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        flat = jnp.ravel(self._base.value)
+        new = flat.at[_plain_key(key)].set(jnp.asarray(plain(value)).astype(flat.dtype))
+        self._base.become(new.reshape(self._base.shape))
+
+    def __len__(self) -> int:
+        return int(np.prod(self._base.shape))
+
+    def __iter__(self) -> Any:
+        return iter(jnp.ravel(self._base.value))
+
+
+def is_given(value: Any) -> bool:
+    """Whether this is a place that is used as an array. By its class: what is one of several says that it is of theirs."""
+    return issubclass(type(value), PlaceOfArray)
+
+
+def is_view(key: Any) -> bool:
+    """Whether NumPy returns a view for this key: it is made of integers and slices."""
+    return all(map(_is_basic, key)) if isinstance(key, tuple) else _is_basic(key)
+
+
+def _is_basic(part: Any) -> bool:
+    if isinstance(part, slice):
+        return all(each is None or isinstance(each, int | np.integer) for each in (part.start, part.stop, part.step))
+    return part is None or part is ... or _is_number(plain(part))
+
+
+def _is_number(part: Any) -> bool:
+    if isinstance(part, bool | np.bool_) or part is None or isinstance(part, slice | str):
+        return False
+    dtype = getattr(part, "dtype", None)
+    return isinstance(part, int) or (dtype is not None and np.ndim(part) == 0 and np.issubdtype(dtype, np.integer))
+
+
+def _plain_key(key: Any) -> Any:
+    return tuple(map(plain, key)) if isinstance(key, tuple) else plain(key)
+
+
+def _shape_of(shape: tuple[int, ...], key: Any) -> tuple[int, ...]:
+    """The shape of what a key of integers and slices takes of an array."""
+    parts = key if isinstance(key, tuple) else (key,)
+    fixed = tuple(0 if _is_number(plain(part)) else part for part in parts)
+    used = sum(part is not None and part is not ... for part in fixed)
+    if used > len(shape) or 0 in shape:
+        return tuple(jax.eval_shape(lambda a: a[fixed], jax.ShapeDtypeStruct(shape, np.int32)).shape)
+    return np.broadcast_to(np.int8(0), shape)[fixed].shape
+
+
+def _frozen(part: Any) -> Any:
+    return (part.start, part.stop, part.step) if isinstance(part, slice) else part
+
+
+def _thawed(part: Any) -> Any:
+    return slice(*part) if isinstance(part, tuple) else part
+
+
+def in_place(target: Any, new: Callable[[Any], Any], what: str) -> None:
+    """Let an array hold what ``new`` returns for it.
+
+    Raises:
+      StagingError: it is a value, which nothing can change.
+    """
+    if is_given(target):
+        target.become(new(target.value).astype(target.dtype))
+        return
+    will_write(target)
+    raise StagingError(
+        f"{user_location()}\n  {what} writes into an array in place: JAX arrays are immutable, and arrays that a function makes of traced "
+        "values are such.\n  Bind a new array to the variable."
+    )
