@@ -61,8 +61,9 @@ class _File:
         self.lines = lines
         self.tree = ast.parse("".join(lines), filename)
         self.definitions: dict[tuple[int, str], list[_Definition]] = {}
-        self._index()
         self._filename = filename
+        self._has_private_attributes = False
+        self._index()
         self._codes: dict[int, dict[tuple[int, str], list[types.CodeType]]] = {}
 
     def _index(self) -> None:
@@ -73,7 +74,9 @@ class _File:
                 key = (_first_line(node), getattr(node, "name", "<lambda>"))
                 self.definitions.setdefault(key, []).append(_Definition(node, class_name, self))
             elif isinstance(node, ast.Attribute):
-                node.attr = _mangled(node.attr, class_name)
+                name = _mangled(node.attr, class_name)
+                self._has_private_attributes |= name != node.attr
+                node.attr = name
             if isinstance(node, ast.ClassDef):
                 outside = [*node.decorator_list, *node.bases, *node.keywords]
                 found = [*((child, class_name) for child in outside), *((child, node.name) for child in node.body)]
@@ -96,12 +99,17 @@ class _File:
         """Whether the file's functions make tuples that containers hold."""
         return has_tuple_items(walk(self.tree))
 
+    @functools.cached_property
+    def _written(self) -> ast.Module:
+        """The tree with private attributes as they are written, which Python 3.13 keeps in the code of a class."""
+        return ast.parse("".join(self.lines), self._filename) if self._has_private_attributes else self.tree
+
     def codes(self, flags: int) -> dict[tuple[int, str], list[types.CodeType]]:
         """Code objects of the whole file by (first line, name), compiled with these ``__future__`` flags."""
         key = flags
         if key not in self._codes:
             try:
-                compiled = self._compiled(self.tree, flags)
+                compiled = self._compiled(self._written, flags)
             except RecursionError:  # a tree may be deeper than a text that Python itself has compiled
                 compiled = self._compiled("".join(self.lines), flags)
             table: dict[tuple[int, str], list[types.CodeType]] = {}
@@ -114,7 +122,9 @@ class _File:
         """Whether this is the code of a definition in a statement that is compiled by itself, as IPython does with those of a
         cell: then Python does not know which names the others import, and calls their attributes by other instructions.
         """
-        found = [each for each in self.tree.body if _first_of(each) <= code.co_firstlineno <= (each.end_lineno or 0)]
+        found = [
+            each for each in self._written.body if _first_of(each) <= code.co_firstlineno <= (each.end_lineno or 0)
+        ]
         return any(code in nested_codes(self._compiled(ast.Module([each], []), flags)) for each in found)
 
     def _compiled(self, source: ast.Module | str, flags: int) -> types.CodeType:

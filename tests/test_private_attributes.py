@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import inspect
+
 import pytest
 
 import autograph as ag
@@ -69,3 +72,13 @@ def of_a_class_of_underscores(x):
 def test_private_attributes(program):
     assert [ag.convert(program)(x) for x in (1, 3)] == [program(x) for x in (1, 3)]
     agrees_when_compiled(program, (1,), (3,))
+
+
+def test_a_module_that_python_has_compiled_itself(tmp_path):
+    # Not by way of pytest, whose assertion rewriting leaves a function another code than its text has.
+    file = tmp_path / "totals.py"
+    file.write_text(inspect.getsource(of_a_class_in_a_function))
+    spec = importlib.util.spec_from_file_location("totals", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert ag.convert(module.of_a_class_in_a_function)(1) == of_a_class_in_a_function(1)
