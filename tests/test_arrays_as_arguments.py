@@ -249,6 +249,23 @@ def test_writes_that_are_refused():
         y[0, 0] = 1
         return x
 
+    def head(x, n):
+        part = x[:n]
+        part[0] = 9
+        return x.sum()
+
+    def head_of_written(x, n):
+        x[1] = 5
+        part = x[n:]
+        for i in range(n - 1):
+            part[i] = 9
+        return x.sum()
+
+    def head_added_to(x, n):
+        part = x[:n]
+        part += 1
+        return x.sum()
+
     def shaped(x):
         x.shape = (2, 2)
         return x
@@ -259,6 +276,9 @@ def test_writes_that_are_refused():
 
     with pytest.raises(StagingError, match="writes to a view of the argument 'x'"):
         ag.function(reshaped)(A(1, 2, 3, 4))
+    for program in (head, head_of_written, head_added_to):
+        with pytest.raises(StagingError, match="writes to a view of the argument 'x'"):
+            ag.function(program)(A(1, 2, 3, 4), jnp.array(2))
     with pytest.raises(StagingError, match="The attribute 'shape' of an array is assigned"):
         ag.function(shaped)(A(1, 2, 3, 4))
     with pytest.raises(TypeError, match="which NumPy does not cast to it"):

@@ -141,6 +141,8 @@ def is_unchanging(value: Any) -> bool:
         return all(map(is_unchanging, value))
     if isinstance(value, types.MappingProxyType):
         return all(map(is_unchanging, value.values()))
+    if isinstance(value, types.MethodType):
+        return is_unchanging(value.__self__)
     if isinstance(value, _UNCHANGING) or type(value) is object or type(value).__module__ == "typing":
         return True
     if dataclasses.is_dataclass(value) and type(value).__dataclass_params__.frozen:

@@ -676,7 +676,7 @@ _VIEWS = frozenset(["squeeze", "slice", "dynamic_slice", "transpose", "reshape",
 
 def viewed(value: Any) -> Any:
     """The value of which a traced one is all or some elements, in another order or shape; None if it is of no such operation."""
-    equation = getattr(value, "parent", None)
+    equation = getattr(value, "parent", None) if is_tracer(value) else None
     if equation is None or equation.primitive.name not in _VIEWS or not value.aval.ndim:
         return None
     operand = equation.in_tracers[0]

@@ -274,7 +274,7 @@ class Arguments:
         marks = [is_array_leaf(leaf) for leaf in leaves]
         arrays = [leaf for leaf, mark in zip(leaves, marks, strict=True) if mark]
         statics = tuple(None if mark else _static(leaf) for leaf, mark in zip(leaves, marks, strict=True))
-        shared = None if find_shared is None or all(map(holds_nothing, values)) else find_shared(values)
+        shared = None if find_shared is None or all(map(holds_nothing, values)) else find_shared(values) or None
         keys = dictionary_key_types(values)
         return CallSignature(treedef, statics, captured, keys, shared=shared, parameters=self), arrays
 

@@ -50,7 +50,8 @@ def will_write(target: Any) -> None:
       ArraysWritten: it is an array of the caller's, who is to see that.
       StagingError: it is a view of a place, and the write would not be seen there.
     """
-    followed, seen = LOCAL.followed, target
+    followed = LOCAL.followed
+    seen = target.values if followed is not None and hasattr(type(target), "__autograph_rows__") else target
     while followed is not None and seen is not None:
         if (number := followed.number_of(seen)) is not None:
             followed.program.writes.add(number)
@@ -59,9 +60,9 @@ def will_write(target: Any) -> None:
             return
         if (name := followed.place_of(seen)) is not None:
             raise StagingError(
-                f"{user_location()}\n  This writes to a view of the argument {name!r}, made by another operation than an index: in the "
-                f"program it is an array of its own, and {name!r} would keep its contents.\n  Write to {name!r} itself, by an index; or "
-                "to a copy, x = x.copy()."
+                f"{user_location()}\n  This writes to a view of the argument {name!r}, made by another operation than an index of known "
+                f"length: in the program it is an array of its own, and {name!r} would keep its contents.\n"
+                f"  Write to {name!r} itself, by an index; or to a copy, x = x.copy()."
             )
         seen = STAGING.viewed(seen)
 

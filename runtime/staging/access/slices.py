@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.backends.followed import follow
 from autograph.runtime.containers.lengths import taken_by
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_writes import spread
@@ -95,6 +96,7 @@ class Slices:
             )
         rows = array[before] if before else array
         taken = PaddedArray(rows, rows.shape[0]).sliced(slice(span.start, span.stop, span.step))
+        follow([taken.values], [rows])
         return taken[(slice(None), *after)] if after else taken
 
     def write_spans(self, array: Any, key: Any, write: Callable[[Any, Any, Any], Any], value: Any) -> Any:

@@ -342,7 +342,7 @@ class LoopTrace:
                 for start, type in zip(carried.start, carried.types, strict=True)
             ]
             follow(leaves, carried.start)
-            follow(leaves, carried.results)  # of the iteration traced last
+            follow(leaves, carried.ends)
             value = carried.unflatten(leaves)
             has_parts = not is_leaf(value) or isinstance(carried.variable, ContentsPlace | AttributePlace)
             if has_parts:

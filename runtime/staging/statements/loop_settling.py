@@ -484,7 +484,9 @@ class Settling:
         assert isinstance(layout, Maybe)
         if layout != before:
             self._widen(carried, holding_start(joined, carried.start, self.backend), before, after)
-            carried.results = injected(joined.right, leaves)
+            # A node's further steps have no leaves yet.
+            known = dict(enumerate(leaves))
+            carried.ends = [known.get(source) if isinstance(source, int) else None for source in joined.right]
             return True
         carried.results = last.results(carried.types, joined.right, injected(joined.right, leaves))
         return False

@@ -221,6 +221,7 @@ class Carried:
       lists: what an iteration makes of the lists in it, by the way that leads to each.
       widened: how often the lists in it have got more room.
       before: its layout when the loop began, typed; last: as an iteration leaves it.
+      ends: its leaves as the iteration that was traced last leaves them.
       deepened: the layouts, each deeper than the one before, that iterations were seen to leave it in.
     """
 
@@ -233,6 +234,7 @@ class Carried:
     is_input: bool = True
     is_result: bool = False
     results: list[Any] = field(default_factory=list)
+    ends: Sequence[Any] = ()
     lists: dict[Path, ListEnd] = field(default_factory=dict)
     deepened: list[Layout] = field(default_factory=list)
     widened: collections.Counter[Path] = field(default_factory=collections.Counter)
