@@ -17,16 +17,22 @@ from autograph.runtime.tracing.recording import LOCAL
 
 
 def call_writing(
-    function: Any, signature: CallSignature, arrays: Sequence[Any], callers: Sequence[int], call: Callable[[Entry], Any]
+    function: Any,
+    signature: CallSignature,
+    values: Entry,
+    arrays: Sequence[Any],
+    callers: Sequence[int],
+    call: Callable[[Entry], Any],
 ) -> Any:
     """Call the program of this signature, or the one that writes into those of the caller's arrays that it is seen to write in place.
 
     Args:
       function: the `Function` that is called.
+      values: the program of this signature, to which all arrays are values.
       arrays: of the call.
       callers: the numbers of the arrays that the caller sees the writes to.
     """
-    values = entry = function._entry(signature, False)
+    entry = values
     while True:
         if written := frozenset(callers) & values.program.writes:
             if LOCAL.frame is not None:

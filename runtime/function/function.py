@@ -299,6 +299,7 @@ class Function(Made, Generic[P, R], Forwarding):
         with self._lock:  # a trace that ends in between finds its program by another signature from then on
             signature, arrays, reads = self._split(values)
             refuse_specs(self.__name__, signature, arrays)
+            first = self._entry(signature, False)
         is_traced = self._is_traced(arrays)
 
         def call(entry: Entry) -> Any:
@@ -313,16 +314,16 @@ class Function(Made, Generic[P, R], Forwarding):
                 return self._run(lambda: values, entry, arrays, arrays)
             return self._call_and_add(values, entry, arrays)
 
-        return self._call_for(signature, values, arrays, call)
+        return self._call_for(signature, first, values, arrays, call)
 
     def _call_for(
-        self, signature: CallSignature, values: Any, arrays: Sequence[Any], call: Callable[[Entry], Any]
+        self, signature: CallSignature, entry: Entry, values: Any, arrays: Sequence[Any], call: Callable[[Entry], Any]
     ) -> Any:
-        """Call the program of a signature; ``arrays`` are the caller's own."""
+        """Call the program of a signature, ``entry``, or the one that writes into ``arrays``, the caller's own."""
         if LOCAL.followed is not None or has_numpy(arrays):
-            return call_writing(self, signature, arrays, callers_arrays(values, arrays), call)
+            return call_writing(self, signature, entry, arrays, callers_arrays(values, arrays), call)
         with calling_for(()):
-            return call(self._entry(signature, False))
+            return call(entry)
 
     def _split(self, values: tuple[Any, ...]) -> tuple[CallSignature, Sequence[Any], Reads | None]:
         """The signature of a call with these canonical values, its arrays, and what is read of its objects."""
@@ -409,6 +410,7 @@ class Function(Made, Generic[P, R], Forwarding):
         self._look_at_captures()
         with self._lock:
             signature = inputs.call.reading(self._captured)
+            first = self._entry(signature, False)
         is_traced = self._is_traced(arrays)
         values = functools.partial(self._arguments.canonical, args, kwargs)
         given = (
@@ -428,7 +430,7 @@ class Function(Made, Generic[P, R], Forwarding):
                 return self._call_and_add(args, entry, arrays)
             return self._run(values, entry, arrays, given)
 
-        return self._call_for(signature, values() if has_numpy(given) else (), given, call)
+        return self._call_for(signature, first, values() if has_numpy(given) else (), given, call)
 
     def _inputs(self) -> InputSignature:
         if self._made_inputs is None:
