@@ -11,7 +11,7 @@ import numpy as np
 from autograph.runtime.layouts.objects import compared_fields
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.optional import Optional
-from autograph.runtime.layouts.statement_variables import stands_for_text
+from autograph.runtime.layouts.statement_variables import holds_traced, stands_for_text
 
 _CHOICES = (OneOf, Optional)
 
@@ -42,6 +42,11 @@ def holds_tracer(key: Any) -> bool:
     return isinstance(key, jax.core.Tracer)
 
 
+def may_be_traced(key: Any) -> bool:
+    """Whether a key, or a part of it, is traced, or may be one of several."""
+    return holds_traced(key) or holds_tracer(key)
+
+
 def _may_be_several(key: Any) -> bool:
     """Whether this is one of several values, or a text that is made of values."""
     return isinstance(key, _CHOICES) or stands_for_text(key)
@@ -61,8 +66,8 @@ def scalar_of(key: Any) -> Any:
 
 def _with_scalars(key: Any, fields: tuple[str, ...]) -> Any:
     """An object of a dataclass with numbers in place of arrays without axes, which have no hash."""
-    found = {name: scalar_of(value) for name in fields if (value := getattr(key, name)) is not scalar_of(value)}
-    if not found:
+    found = {name: scalar_of(getattr(key, name)) for name in fields}
+    if all(value is getattr(key, name) for name, value in found.items()):
         return key
     made = copy.copy(key)
     for name, value in found.items():

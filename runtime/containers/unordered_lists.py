@@ -15,7 +15,7 @@ class _ListOfSet(list[Any]):
     """What `UnorderedList` stands for: a list, whose items others may not take in the order that they have."""
 
 
-_ListOfSet.__name__ = "list"
+_ListOfSet.__name__, _ListOfSet.__module__ = list.__name__, list.__module__
 
 
 @jax.tree_util.register_pytree_node_class

@@ -75,7 +75,7 @@ class PlaceOfArray(Assignable):
 
     def partition(self, kth: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
         """Sort in place: a sorted array is a partitioned one."""
-        self.become(jnp.sort(self.value, axis))
+        self.sort(axis)
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         """Write to places of the flat array, as NumPy's method does."""

@@ -17,7 +17,7 @@ from autograph.backends.base import Backend
 from autograph.backends.followed import follow
 from autograph.runtime.containers.element_kinds import are_alike, is_array_leaf
 from autograph.runtime.containers.iterables import to_be_staged
-from autograph.runtime.containers.key_parts import holds_tracer, parts_of_key
+from autograph.runtime.containers.key_parts import may_be_traced, parts_of_key
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.lengths import is_integer
 from autograph.runtime.containers.padded import Padded, stacked
@@ -382,7 +382,7 @@ class Lookups(InTrace):
     def get_of_dict(self, target: dict[Any, Any], key: Any, default: Any = None) -> Any:
         """``target.get(key, default)`` with a key that may be traced."""
         key = self.object_in(target, key)
-        if not (holds_traced(key) or holds_tracer(key)):
+        if not may_be_traced(key):
             return self.absences.get(target, key, default)
         if type(key) is Optional and type(either := self.known_key(target, key)) is OneOf:
             return each(either, lambda one: self.get_of_dict(target, one, default))
@@ -511,4 +511,4 @@ def resolved_key(key: Any) -> Any:
 
 def _is_traced_key(key: Any) -> bool:
     """Whether a key of several parts is to be compared with those that a dict has."""
-    return (isinstance(key, TracedText) or parts_of_key(key) is not None) and (holds_traced(key) or holds_tracer(key))
+    return (isinstance(key, TracedText) or parts_of_key(key) is not None) and may_be_traced(key)

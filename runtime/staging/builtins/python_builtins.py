@@ -27,7 +27,7 @@ from autograph.runtime.containers.iterables import (
     to_be_staged,
 )
 from autograph.runtime.containers.iterators import Iterated, SequenceIterator
-from autograph.runtime.containers.key_parts import check_hashable, fields_of_key, holds_tracer
+from autograph.runtime.containers.key_parts import check_hashable, fields_of_key, may_be_traced
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
@@ -174,7 +174,7 @@ class Builtins(InTrace):
             return (container == item).any()
         if traced(container):
             return (container == item).any()
-        if isinstance(container, dict | KeysView) and (holds_traced(item) or holds_tracer(item)):
+        if isinstance(container, dict | KeysView) and may_be_traced(item):
             kinds: tuple[type, ...] = (int, float) if fields_of_key(item) is None else (type(item),)
             if type(item) is Optional:
                 kinds = (object,)
