@@ -117,6 +117,25 @@ def test_two_traces_serve_all_sizes(body, transform):
     check_close((found[0], found[-1]), (expected(1), expected(4)))
 
 
+def test_a_comparison_with_a_size_of_another_trace_keeps_the_trace():
+    (other,) = jax.export.symbolic_shape("_d0")
+
+    @ag.do_not_convert
+    def look_up(size):  # as a cache does, whose keys may have the same hash
+        assert size != other
+
+    def doubled(x):
+        count_trace()
+        look_up(x.shape[0])
+        return x * 2
+
+    f = ag.function(doubled, reduce_retracing=True)
+    TRACES["count"] = 0
+    for size in SIZES:
+        assert (f(numbers(size)) == numbers(size) * 2).all()
+    assert TRACES["count"] == 2
+
+
 def check_close(found, expected):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5), found, expected)
 

@@ -317,7 +317,10 @@ def _may_be_equal(first: Any, second: Any) -> bool:
     """Whether two different sizes can be equal. What is no size at all cannot."""
     if not isinstance(second, int) and not is_symbolic_size(second):
         return False
-    difference = first - second
+    try:
+        difference = first - second
+    except ValueError:  # they are of two traces, which only caches compare, where two hashes are alike
+        return False
     if not is_symbolic_size(difference):
         return False  # known: both always equal, or never
     try:
