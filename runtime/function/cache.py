@@ -9,7 +9,8 @@ from typing import Any
 
 import jax
 
-from autograph.runtime.function.results import is_number, is_stand_in
+from autograph.runtime.function.outputs import is_stand_in
+from autograph.runtime.function.results import is_number
 from autograph.runtime.heap.object_graph import is_one_shot
 from autograph.runtime.signatures.signature import CallSignature
 from autograph.runtime.signatures.tensor_spec import TensorSpec

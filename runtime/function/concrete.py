@@ -15,7 +15,7 @@ from autograph.runtime.explorer.view import View
 from autograph.runtime.function.cache import Entry
 from autograph.runtime.function.graph import Graph
 from autograph.runtime.function.options import Tools
-from autograph.runtime.function.results import types_of
+from autograph.runtime.function.outputs import types_of
 from autograph.runtime.layouts.static_values import static_leaf
 from autograph.runtime.signatures.input_signature import as_input, check
 from autograph.runtime.signatures.inputs import InputType, specs_of, stand_ins

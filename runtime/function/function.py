@@ -34,10 +34,11 @@ from autograph.runtime.function.dispatch import (
 from autograph.runtime.function.methods import Bound, identity, is_method
 from autograph.runtime.function.options import Options as Options
 from autograph.runtime.function.options import Tools as Tools
+from autograph.runtime.function.outputs import Changed
 from autograph.runtime.function.pickling import Made, reduced_method
 from autograph.runtime.function.program import FirstCall, Program, made_entry
 from autograph.runtime.function.reads import Reads
-from autograph.runtime.function.results import Changed, changes_of, outputs_of
+from autograph.runtime.function.results import changes_of, outputs_of
 from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.signatures.callers_arrays import callers_arrays

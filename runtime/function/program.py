@@ -23,8 +23,9 @@ from autograph.runtime.effects.raising import with_error
 from autograph.runtime.errors import ArgumentsChanged, StateNeeded
 from autograph.runtime.function.cache import Entry
 from autograph.runtime.function.dispatch import CALLS
+from autograph.runtime.function.outputs import Changed, finished
 from autograph.runtime.function.program_state import State
-from autograph.runtime.function.results import Changed, finished, first_line
+from autograph.runtime.function.results import first_line
 from autograph.runtime.layouts.list_room import OutOfRoom, Rooms, refuse_to_run_again
 from autograph.runtime.lazy import lazy
 from autograph.runtime.signatures.changed_arguments import Changes

@@ -17,8 +17,7 @@ import operator
 import sys
 import types
 import weakref
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -30,6 +29,7 @@ from autograph.runtime.code.library_table import is_library, is_library_name
 from autograph.runtime.data.dataset import Dataset
 from autograph.runtime.data.pipeline import Node, functions_of
 from autograph.runtime.errors import StagingError
+from autograph.runtime.function.assignments import Held, Lefts, Place, Places
 from autograph.runtime.layouts.static_values import IdentityKey, StaticLeaf, static_leaf, weak_reference
 from autograph.runtime.state.linked_state import is_nnx_object, is_variable, may_hold_variables
 from autograph.runtime.state.variables import Variable
@@ -46,45 +46,6 @@ _LONGEST = 100_000  # characters of source; of more than that, all is looked at 
 _UNROLLED = 16  # items that are compared by an expression of their own each
 _MISSING = object()
 _PLAIN_LOOKUP: Any = object.__getattribute__
-
-Place = tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Held:
-    """What a variable or an attribute held when it was looked at.
-
-    Attributes:
-      value: that.
-      place: what assigns it: the namespace or class, and the name.
-      key: what the value, and what it leads to, is distinguished by.
-      owner: a weak reference to the object whose attribute it is; None for a variable.
-    """
-
-    value: Any
-    place: Place
-    key: tuple[Any, ...]
-    owner: Any = None
-
-
-@dataclass(frozen=True)
-class Left:
-    """What a trace has assigned to a variable or an attribute, and how often one began with something else there.
-
-    What a trace finds as the last one left it, it has in common with that one: both are programs of calls that begin there.
-    """
-
-    key: tuple[Any, ...]
-    owner: Any
-    count: int
-
-    def is_of(self, owner: Any) -> bool:
-        """Whether it is this object's attribute, and not that of one which had the same identity."""
-        return self.owner is None or self.owner() is owner
-
-
-Places = Mapping[Any, Held]
-Lefts = Mapping[Any, Left]
 
 
 class Root:

@@ -13,7 +13,7 @@ import jax
 
 from autograph.backends.selected import STAGING
 from autograph.runtime.errors import StagingError
-from autograph.runtime.function.results import finished
+from autograph.runtime.function.outputs import finished
 from autograph.runtime.signatures.chosen_arguments import ChosenArguments
 from autograph.runtime.signatures.inputs import stand_ins
 from autograph.runtime.signatures.placement import placed, placed_types, spread_shardings

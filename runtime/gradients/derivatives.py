@@ -14,7 +14,7 @@ import numpy as np
 
 from autograph.runtime.effects.raising import leave
 from autograph.runtime.errors import StagingError
-from autograph.runtime.function.results import StaticOutput
+from autograph.runtime.function.outputs import StaticOutput
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.linked_state import Linked, in_place_of, is_variable
 from autograph.runtime.state.variables import Frame, Variable, current_frame, staging, touched_by

@@ -36,7 +36,7 @@ from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.function.results import MadeOutput, StaticOutput
+from autograph.runtime.function.outputs import MadeOutput, StaticOutput
 from autograph.runtime.heap.list_outputs import CountedList
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.optional import Optional, absent_in
