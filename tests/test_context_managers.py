@@ -204,3 +204,29 @@ def test_a_generator_that_yields_in_a_loop_is_refused():
 
     with pytest.raises(ag.StagingError, match="yields in a staged loop"):
         f(jnp.int32(2))
+
+
+def bound_to_an_attribute(x):
+    span = Span()
+    if x > 0:
+        with contextlib.nullcontext(5.0) as span.depth, contextlib.nullcontext(span.depth + x) as span.total:
+            span.total += 1
+    return span.depth, span.total
+
+
+def bound_to_items(x):
+    found = {"a": 0.0, "b": 0.0}
+    for k in range(3):
+        if x > k:
+            with contextlib.nullcontext((2.0 * k, x)) as (found["a"], found["b"]):
+                found["a"] += 1
+    return found["a"], found["b"]
+
+
+@pytest.mark.parametrize("f", [bound_to_an_attribute, bound_to_items])
+def test_what_a_manager_returns_is_bound_to_attributes_and_items(f):
+    for x in (2.0, -1.0):
+        assert ag.function(f)(jnp.float32(x)) == f(x)
+        assert jax.jit(ag.convert(f))(x) == f(x)
+    batch = jax.vmap(ag.convert(f))(jnp.array([2.0, -1.0]))
+    assert np.array_equal(np.stack(batch, 1), [f(2.0), f(-1.0)])

@@ -173,10 +173,25 @@ class _Rewriter:
             unpack = placed(gast.Assign([node.target], load(item), None), node.target)
             node.target = placed(store(item), node.target)
             node.body = [unpack, *node.body]
+        if isinstance(node, gast.With | gast.AsyncWith):
+            self._bind_managed(node)
         if isinstance(node, gast.Delete):
             return self.deletion(node)
         rewrite_blocks(node, self.block)
         return [node]
+
+    def _bind_managed(self, node: gast.AST) -> None:
+        """Let the body of a ``with`` begin with the assignment to a target that is no name; other managers come after it."""
+        for number, item in enumerate(node.items):
+            target = item.optional_vars
+            if target is not None and not _only_names(target):
+                entered = self.context.names.new("entered")
+                rest = node.items[number + 1 :]
+                body = [placed(type(node)(rest, node.body, None), node)] if rest else node.body
+                node.items = node.items[: number + 1]
+                item.optional_vars = placed(store(entered), target)
+                node.body = [placed(gast.Assign([target], load(entered), None), target), *body]
+                return
 
     def assignment(self, node: gast.AST) -> list[gast.AST]:
         if all(_only_names(target) for target in node.targets):

@@ -20,7 +20,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.function.pickling import Sources, in_file, is_without_file
 from autograph.runtime.function.plain_calls import PlainCalls
 from autograph.runtime.heap.journal import Watch
-from autograph.runtime.heap.leaked_tracers import refuse_leaks, refuse_writes, take_back_leaks
+from autograph.runtime.heap.leaked_tracers import read_globals, refuse_leaks, refuse_writes, take_back_leaks
 from autograph.runtime.heap.list_outputs import leave_plain_lists
 from autograph.runtime.heap.places import owner_of
 from autograph.runtime.layouts.large_ints import too_large_for_arrays
@@ -38,7 +38,7 @@ from autograph.runtime.tracing.concretization import (
     refuse_unsorted_keys,
     refuse_write_of_flax,
 )
-from autograph.runtime.tracing.locations import clean_traceback, is_called_by_jax
+from autograph.runtime.tracing.locations import clean_traceback, is_called_by_jax, users_under_jax
 from autograph.runtime.tracing.recording import LOCAL, effects_once, repeated
 
 
@@ -212,7 +212,7 @@ def _transformed(
         def check(watch: Watch) -> None:
             given.put_back(watch)
             if watch.entries():
-                fixed = _fixed(f, args, kwargs) if is_called_by_jax() else []
+                fixed = _fixed(f.__code__, args, kwargs) if is_called_by_jax() else _around()
                 refuse_writes(watch, f, fixed, is_of_trace=not lasts)
 
         try:
@@ -224,9 +224,21 @@ def _transformed(
     return with_constants_numbered(repeated(run, lambda: effects == effects_once()))
 
 
-def _fixed(f: types.FunctionType, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+def _around() -> list[tuple[str, Any]]:
+    """What functions that are not converted, and call what runs now, have from outside of the trace in which JAX calls them."""
+    frames = users_under_jax()
+    found = [each for frame in frames for each in read_globals([frame.f_code], frame.f_globals)]
+    for frame in frames[-1:]:
+        code, values = frame.f_code, frame.f_locals
+        given = [values[name] for name in code.co_varnames[: code.co_argcount] if name in values]
+        found += [(name, values[name]) for name in code.co_freevars if name in values]
+        found += _fixed(code, given, {})
+    return found
+
+
+def _fixed(code: types.CodeType, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
     """What JAX gives a function and has not made for the trace, as it does pytrees: a method's instance, static arguments."""
-    names = f.__code__.co_varnames[: f.__code__.co_argcount]
+    names = code.co_varnames[: code.co_argcount]
     given = [*itertools.zip_longest(names[: len(args)], args, fillvalue="argument"), *kwargs.items()]
     return [(name, value) for name, value in given if jax.tree_util.all_leaves([value])]
 

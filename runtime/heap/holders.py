@@ -23,6 +23,7 @@ from autograph.runtime.code.code_names import codes_in, names_in
 from autograph.runtime.code.library_table import TABLE, is_library, is_library_name
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.referring_kinds import references_of
+from autograph.runtime.heap.object_graph import VIEWS, in_pytree
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS as _CONTAINERS
 from autograph.runtime.heap.reach import FUNCTIONS_IN, own_namespace, slots_held
 from autograph.runtime.layouts.references import is_reference
@@ -56,7 +57,6 @@ _WITHOUT_DATA = frozenset(
 _ARRAYS_AND_TEXTS = (jax.Array, np.ndarray, np.generic, str, bytes, int, float, complex, types.CodeType)
 _NO_DATA = (*_ARRAYS_AND_TEXTS, type, types.ModuleType)
 _IMPORT_NAME = dis.opmap["IMPORT_NAME"]
-_VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
 class TooFar(Exception):
@@ -189,7 +189,7 @@ def parts_held(value: Any) -> Iterable[Any]:
         return [*value, *value.values(), *attributes_held(value)]
     if isinstance(value, types.MappingProxyType):
         return value.values()
-    if isinstance(value, _VIEWS):
+    if isinstance(value, VIEWS):
         return (value.mapping,)
     if isinstance(value, Iterator) and type(value).__module__ in ("builtins", "itertools"):
         return _parts_of_iterator(value)
@@ -209,7 +209,7 @@ def parts_held(value: Any) -> Iterable[Any]:
         return inspect.getcoroutinelocals(value).values()
     kind = type(value)
     if kind is Padded:
-        return [*_as_pytree(value), *references_of(value.kind)]
+        return [*in_pytree(value), *references_of(value.kind)]
     if kind in FUNCTIONS_IN:
         return [getattr(value, name) for name in FUNCTIONS_IN[kind]]
     inner = getattr(value, "__wrapped__", None) if is_library(kind) and callable(value) else None
@@ -217,12 +217,7 @@ def parts_held(value: Any) -> Iterable[Any]:
         return (inner,)
     if getattr(kind, "__module__", None) in _DATA_MODULES or not is_library(kind):
         return attributes_held(value)
-    return _as_pytree(value)
-
-
-def _as_pytree(value: Any) -> list[Any]:
-    """What JAX would take an object of a library's apart into; the object itself where it is none of a pytree's."""
-    return jax.tree_util.tree_leaves(value, is_leaf=lambda part: part is not value)
+    return in_pytree(value)
 
 
 def _parts_of_iterator(value: Any) -> Iterable[Any]:

@@ -210,10 +210,11 @@ class Watch:
         self.is_staged = is_staged
         self._entries: dict[Any, tuple[Place, Any, str]] = {}
 
-    def note(self, place: Place) -> None:
+    def note(self, place: Place, held: Any) -> None:
+        """See a write to a place that held this before."""
         key = place.key
         if key not in self._entries:
-            self._entries[key] = (place, place.get(), _where_written(place))
+            self._entries[key] = (place, held, _where_written(place))
 
     def entries(self) -> list[tuple[Place, Any, str]]:
         return list(self._entries.values())
@@ -383,7 +384,7 @@ class Journal:
             attempt.note(place, place.get())
         if not self.regions:
             if self.watch is not None:
-                self.watch.note(place)
+                self.watch.note(place, place.get())
             return
         region = self.regions[-1]
         key = place.key
@@ -430,8 +431,8 @@ class Journal:
             attempt.note(place, held)
         if isinstance(place, AttributePlace) and is_cache(place.owner, place.attribute):
             place.set(held)
-        elif self.regions:
-            self.regions[-1].note(place, held)
+        elif (noted := self.block or self.watch) is not None:
+            noted.note(place, held)
 
     def has_made(self, owner: Any) -> bool:
         """Whether the block that is being traced has made this object."""

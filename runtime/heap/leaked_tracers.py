@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from autograph.runtime.code.library_table import is_library
@@ -100,15 +100,20 @@ def _globals(called: Any) -> list[tuple[str, Any]]:
         function = inspect.unwrap(functions.pop())
         if not isinstance(function, types.FunctionType) or is_library(function):
             continue
-        space, codes = function.__globals__, [function.__code__]
-        while codes:
-            code = codes.pop()
-            codes += [each for each in code.co_consts if isinstance(each, types.CodeType)]
-            for name in code.co_names:
-                if name in space and (id(space), name) not in found:
-                    found[id(space), name] = name, space[name]
-                    functions += possible_functions(space[name])
+        space = function.__globals__
+        for name, value in read_globals([function.__code__], space):
+            if (id(space), name) not in found:
+                found[id(space), name] = name, value
+                functions += possible_functions(value)
     return list(found.values())
+
+
+def read_globals(codes: list[types.CodeType], space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The globals that code, and functions in it, may read, by name."""
+    while codes:
+        code = codes.pop()
+        codes += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+        yield from ((name, space[name]) for name in code.co_names if name in space)
 
 
 def take_back_leaks(watch: Watch) -> None:
@@ -138,9 +143,18 @@ def _holder(place: Place) -> str | None:
 
 
 def _is_outside(place: Place, reached: Reached) -> bool:
-    if isinstance(place, GlobalVariable) or isinstance(getattr(place, "owner", None), types.ModuleType):
-        return True
-    return (place.cell if isinstance(place, CellVariable) else place.owner) in reached
+    owner = place.cell if isinstance(place, CellVariable) else getattr(place, "owner", None)
+    return (
+        isinstance(place, GlobalVariable)
+        or isinstance(owner, types.ModuleType)
+        or _is_globals(owner)
+        or owner in reached
+    )
+
+
+def _is_globals(owner: Any) -> bool:
+    """Whether this is what ``globals()`` returns in some module."""
+    return type(owner) is dict and "__builtins__" in owner and "__name__" in owner
 
 
 def _described(place: Place, holder: str, reached: Reached) -> tuple[str, str]:

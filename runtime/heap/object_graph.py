@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import gc
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,11 +15,11 @@ from autograph.runtime.code.library_table import is_library
 from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.state.variables import Variable
-from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import is_internal
 
 _NOTHING_WITHIN = frozenset({bool, int, float, complex, str, bytes, type(None), type(...), range, slice})
 _SEQUENCES = (list, tuple, set, frozenset, collections.deque)
+VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _CLOSED = (jax.Array, Variable, types.ModuleType, types.CodeType)
 
 
@@ -51,8 +52,10 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
     elif is_partial(value):
         yield from ((".func", value.func), (".args", value.args), (".keywords", value.keywords))
     elif isinstance(value, types.FunctionType) and is_internal(value.__code__.co_filename):
-        yield "", value.__dict__.get("__wrapped__")  # it is what `convert` has put around that
-        return
+        if "__wrapped__" in value.__dict__:  # it is what `convert` has put around that
+            yield "", value.__wrapped__
+            return
+        yield from (("", cell) for cell in value.__closure__ or ())
     elif isinstance(value, types.FunctionType):
         cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
         yield from (("", cell) for name, cell in cells if name != OPERATORS)
@@ -62,12 +65,23 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
     elif hasattr(type(value), "python_function"):  # a `Function`, whose programs hold what it has traced
         yield "", value.__wrapped__
         return
-    elif type(value) is type(LANGUAGE.operators):  # `ag__`: it leads to all that has been converted
+    elif str(type(value).__module__).startswith(
+        _STAGING
+    ):  # `ag__`, and its parts: they lead to all that has been converted
         return
+    elif isinstance(value, VIEWS):
+        yield from (("", part) for part in tuple(value))
+    elif is_one_shot(value) and type(value).__module__ in ("builtins", "itertools"):
+        yield from (("", part) for part in gc.get_referents(value))
+    elif is_library(type(value)) and not is_one_shot(value):
+        yield from (("", part) for part in in_pytree(value))
     if not str(type(value).__module__).startswith(("jax.", "jaxlib.", "numpy.")):
         yield from ((f".{name}", part) for name, part in attributes(value).items())
+        if type(namespace := getattr(value, "__dict__", None)) is dict:
+            yield ".__dict__", namespace
 
 
+_STAGING = "autograph.runtime.staging."
 _EMPTY = types.CellType()
 
 
@@ -86,6 +100,11 @@ def attributes(value: Any) -> dict[str, Any]:
     if isinstance(namespace, dict | types.MappingProxyType):
         found |= {name: part for name, part in namespace.items() if name not in ("__dict__", "__weakref__")}
     return found
+
+
+def in_pytree(value: Any) -> list[Any]:
+    """What JAX would take an object apart into; the object itself where it is none of a pytree's."""
+    return jax.tree_util.tree_leaves(value, is_leaf=lambda part: part is not value)
 
 
 def is_one_shot(value: Any) -> bool:
@@ -132,7 +151,7 @@ def traced_part(value: Any, name: str) -> str | None:
     """What holds the first traced value that a value called ``name`` leads to; None if there is none."""
     if isinstance(value, jax.core.Tracer):
         return name
-    seen = {id(value)}
+    seen = {id(value): value}  # itself, so that no other gets its identity
     pending: collections.deque[tuple[Any, str]] = collections.deque([(value, name)])
     while pending:
         owner, name = pending.popleft()
@@ -141,6 +160,6 @@ def traced_part(value: Any, name: str) -> str | None:
             if isinstance(part, jax.core.Tracer):
                 return inner
             if type(part) not in _NOTHING_WITHIN and id(part) not in seen:
-                seen.add(id(part))
+                seen[id(part)] = part
                 pending.append((part, inner))
     return None

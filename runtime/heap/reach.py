@@ -56,11 +56,17 @@ class Reach:
     Values lead to what they hold, to their classes, and by way of functions to closures and globals, as far as these are
     the user's.
 
+    Args:
+      at_most: how many objects.
+      sees_arrays: whether writes to NumPy arrays are to be found.
+
     Raises:
-      TooMuch: they lead to more than `AT_MOST` objects.
+      TooMuch: they lead to more objects.
     """
 
-    def __init__(self, values: Iterable[Any]) -> None:
+    def __init__(self, values: Iterable[Any], at_most: int = AT_MOST, sees_arrays: bool = True) -> None:
+        self._at_most = at_most
+        self._sees_arrays = sees_arrays
         self._containers: list[tuple[Any, Any]] = []
         self._objects: list[tuple[Any, dict[str, Any]]] = []
         self._variables: list[tuple[CellVariable | GlobalVariable, Any]] = []
@@ -76,7 +82,7 @@ class Reach:
             if id(value) in self._seen or isinstance(value, _CLOSED):
                 continue
             self._seen[id(value)] = value
-            if len(self._seen) > AT_MOST:
+            if len(self._seen) > self._at_most:
                 raise TooMuch
             pending += [part for part in self._parts(value) if type(part) not in _SCALARS]
 
@@ -143,10 +149,10 @@ class Reach:
     def _class(self, kind: type) -> Iterable[Any]:
         attributes = _class_attributes(kind)
         self._note(kind, attributes)
-        return [*vars(kind).values(), *kind.__bases__]
+        return [*vars(kind).values(), *kind.__bases__, type(kind)]
 
     def _array(self, array: np.ndarray[Any, Any]) -> Iterable[Any]:
-        if array.flags.writeable:
+        if array.flags.writeable and self._sees_arrays:
             self._arrays.append((array, array.copy() if array.nbytes <= _COPIED else _digest(array)))
         return array.ravel().tolist() if array.dtype == object else ()
 

@@ -95,6 +95,17 @@ def is_called_by_jax() -> bool:
     return frame is not None and is_of_jax(frame.f_code.co_filename)
 
 
+def users_under_jax() -> list[types.FrameType]:
+    """The frames of the user's functions around ours, up to the one that JAX calls, which is last; none if JAX calls none."""
+    found = []
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and not is_of_jax(frame.f_code.co_filename):
+        if not is_internal(frame.f_code.co_filename):
+            found.append(frame)
+        frame = frame.f_back
+    return [] if frame is None else found
+
+
 def location_of_assignment(name: str) -> str:
     """`user_location`, or that of the line further down in this function that first assigns a variable from outside."""
     frame = _user_frame()

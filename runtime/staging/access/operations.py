@@ -229,8 +229,7 @@ class Operations(InTrace):
                 if symbol in _METHODS and (later := self.checks.at_run_time(target, _METHODS[symbol])) is not None:
                     later(value)
                     return target
-                if self.journal.is_open:
-                    self.journal.touch(ContentsPlace(target))
+                self.journal.touch(ContentsPlace(target))
                 if isinstance(target, dict) and isinstance(value, KeyedList):
                     self.checks.keys.end_trace(target, "A dict is given a traced key")
                 if type(target) is set:

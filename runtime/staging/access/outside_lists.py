@@ -11,9 +11,9 @@ from autograph.backends.base import NotRollable
 from autograph.runtime.effects.callbacks import py_function
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.heap.object_graph import Reached
+from autograph.runtime.heap.object_graph import Reached, traced_part
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, is_mutating_method
-from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.layouts.statement_variables import class_name, has_contents
 from autograph.runtime.state.processes import is_one_of_several
 from autograph.runtime.tracing.locations import user_location, warn
 from autograph.runtime.tracing.recording import LOCAL, births, is_recording
@@ -117,6 +117,9 @@ class OutsideLists(InTrace):
         def write(*args: Any, **kwargs: Any) -> Any:
             leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
             traced = [k for k, leaf in enumerate(leaves) if isinstance(leaf, jax.core.Tracer)]
+            for leaf in leaves:
+                if not isinstance(leaf, jax.core.Tracer) and traced_part(leaf, "") is not None:
+                    raise _unwritable(owner, leaf)
             if not is_recording():
                 if not traced:
                     return called(*args, **kwargs)
@@ -165,6 +168,14 @@ class OutsideLists(InTrace):
             return made(*args, **kwargs)
 
         return call
+
+
+def _unwritable(owner: Any, item: Any) -> StagingError:
+    return StagingError(
+        f"{user_location()}\n  This writes a {class_name(item)} that holds traced values to a {class_name(owner)} that lives outside the "
+        "function. The write happens when the program runs, and only arrays, and tuples, lists, dicts and registered pytrees of them, "
+        f"are values then.\n  Write its attributes, make {class_name(item)} a pytree, or return it."
+    )
 
 
 def _written_at_run_time(kind: str) -> StagingError:

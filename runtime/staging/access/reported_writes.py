@@ -94,6 +94,9 @@ class ReportedWrites(InTrace):
         def call(*args: Any, **kwargs: Any) -> Any:
             if self.journal.is_open or any(map(self._may_decide, jax.tree_util.tree_leaves((args, kwargs)))):
                 return self.convert(twin())(*args, **kwargs)
+            for owner in args:
+                if isinstance(owner, MUTABLE_CONTAINERS):
+                    self.journal.touch(ContentsPlace(owner))
             return function(*args, **kwargs)
 
         return call

@@ -76,16 +76,19 @@ class Calls(InTrace):
             return called.call
         if self.backend.is_eager():
             return self._called(called)
-        made = self._operators.recursion.of(called, self._called(called))
+        found = self._called(called)
+        made = self._operators.recursion.of(called, found)
         if called is jax.debug.breakpoint:
             return made  # it looks at the frame that calls it, which is to be the user's
         made = self._operators.constants.taking_constants(called, self._operators.lengths.taking(called, made))
         is_users = isinstance(called, types.FunctionType | types.MethodType | type) and not is_library(called)
         if not is_users and (self.journal.hidden or isinstance(getattr(called, "__self__", None), list)):
             made = self._operators.outside.refusing_hidden(called, made)
-        if is_users and not LOCAL.has_perhaps:
+        if LOCAL.has_perhaps or not is_users:
+            made = self._operators.absences.taking(called, made, is_users or self._knows_absences(called))
+        if self.journal.watch is None or self.journal.is_open:
             return made
-        return self._operators.absences.taking(called, made, is_users or self._knows_absences(called))
+        return self._operators.opaque.watched(called, found, made)
 
     def _knows_absences(self, called: Any) -> bool:
         """Whether a function that is not the user's may be given dicts and objects that may lack something."""

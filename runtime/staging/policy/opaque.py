@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import jax
 import numpy as np
 
 from autograph.runtime.code.code_names import class_attribute
@@ -20,6 +22,7 @@ from autograph.runtime.staging.policy.user_classes import is_stranger
 from autograph.runtime.staging.policy.wrappers import CACHE
 from autograph.runtime.tracing.locations import is_internal, user_location
 
+_AT_MOST_AT_ONCE = 2_000  # objects, outside of staged statements, where most calls write nothing
 _WITHOUT_CODE = (
     *(types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType),
     types.ClassMethodDescriptorType,
@@ -56,6 +59,11 @@ class OpaqueCalls(InTrace):
             return self._meeting(function, found)
         return found
 
+    def watched(self, called: Any, found: Callable[..., Any], made: Callable[..., Any]) -> Callable[..., Any]:
+        """``made``, what runs in place of ``called`` by way of ``found``, outside of all staged statements: only traced values may
+        not be left in what was there before."""
+        return self._compared(called, made) if self._is_opaque(called, found) else made
+
     def _meeting(self, function: types.FunctionType, found: Callable[..., Any]) -> Callable[..., Any]:
         """A converted function that may be given what its conversion did not think of: objects of classes from elsewhere
         whose methods write, and arrays that ``array += 1`` writes to."""
@@ -86,12 +94,18 @@ class OpaqueCalls(InTrace):
         self, called: Any, found: Callable[..., Any], roots: Callable[[Any], Iterable[Any]] = lambda called: (called,)
     ) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
-            if not self.journal.compares:
+            given = (*args, *kwargs.values())
+            reach = None
+            if self.journal.compares:
+                try:
+                    reach = Reach((*roots(called), *given))
+                except TooMuch:
+                    raise _too_much(called) from None
+            elif self.journal.watch is not None and _are_traced(given):  # it may leave a traced value
+                with contextlib.suppress(TooMuch):
+                    reach = Reach((*roots(called), *given), _AT_MOST_AT_ONCE, sees_arrays=False)
+            if reach is None:
                 return found(*args, **kwargs)
-            try:
-                reach = Reach((*roots(called), *args, *kwargs.values()))
-            except TooMuch:
-                raise _too_much(called) from None
             try:
                 return found(*args, **kwargs)
             finally:
@@ -143,6 +157,19 @@ class OpaqueCalls(InTrace):
         if not isinstance(function, types.FunctionType) or not self._has_been_converted(function):
             return False
         return not self._writes_unseen(function)
+
+
+def _are_traced(given: Iterable[Any]) -> bool:
+    """Whether some of these are traced values, or containers of such."""
+    return any(isinstance(part, jax.core.Tracer) for value in given for part in _held(value))
+
+
+def _held(value: Any) -> Iterable[Any]:
+    if has_contents(value):
+        return list.__iter__(value)
+    if isinstance(value, list | tuple | set):
+        return value
+    return (*value.values(), *value) if isinstance(value, dict) else (value,)
 
 
 def _may_write(called: Any) -> bool:
