@@ -58,6 +58,19 @@ class ArgumentsChanged(StagingError):
         self.called, self.inlined = called, inlined
 
 
+class TracersLeaked(StagingError):
+    """The trace of a `Function` leaves tracers outside of it, and its caller may have the program write there instead.
+
+    Attributes:
+      places: what it assigns outside, each with the keys or numbers of the items that are assigned.
+      signature: of the call that it is the trace of.
+    """
+
+    def __init__(self, refusal: str, places: Any, signature: Any) -> None:
+        super().__init__(refusal)
+        self.places, self.signature = places, signature
+
+
 class StateNeeded(BaseException):
     """A recording touches Variables that the compiled function is not given, or creates some.
 

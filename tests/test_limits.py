@@ -764,7 +764,7 @@ class Log:
 LOG = Log()
 
 
-@claim("A tracer that leaks")
+@claim("What an `ag.function` assigns outside")
 def leaks():
     kept = {}
 
@@ -781,8 +781,39 @@ def leaks():
         return x
 
     for leak in (attribute, key, of_a_class):
-        refused(leak, X, words="would leak a tracer")
+        f = ag.function(leak)
+        for run in (f.lower, f.trace, f.eval_shape, f.get_concrete_function):
+            with pytest.raises(ag.StagingError, match="would leak a tracer"):
+                run(X)
+        for transform in (jax.jit, jax.grad):
+            with pytest.raises(ag.StagingError, match="is assigned by"):
+                transform(f)(X)
     assert LOG.last is None and not kept
+    for leak in (attribute, key, of_a_class):
+        ag.function(leak)(X)
+    assert LOG.last == Log.last == kept["x"] == X
+    LOG.last = Log.last = None
+
+    both = {"v": 0.0}
+
+    @ag.function
+    def given(d, x):
+        both["v"] = x
+        return d["v"]
+
+    with pytest.raises(ag.StagingError, match="'both' is changed by given, and is given to it, too"):
+        given(both, X)
+    items = []
+
+    @ag.function
+    def by_path(x):
+        if x > 0:
+            items.append(x)
+        return len(items)
+
+    with pytest.raises(ag.StagingError, match="This reads a list that the program writes at run time"):
+        by_path(X)
+    assert not items
 
 
 @claim("A function under `functools.cache`")

@@ -11,6 +11,7 @@ from autograph.runtime.function.cache import Entry
 from autograph.runtime.function.results import first_line
 from autograph.runtime.signatures.callers_arrays import check_written
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes
+from autograph.runtime.signatures.outside_places import Taken
 from autograph.runtime.signatures.signature import CallSignature
 from autograph.runtime.tracing.caller_arrays import ArraysWritten, will_write
 from autograph.runtime.tracing.recording import LOCAL
@@ -56,20 +57,26 @@ def call_writing(
 
 
 def checked(
-    function: Any, entry: Entry, changes: Changes, arrays: Sequence[Any], parts: ArgumentParts
+    function: Any, entry: Entry, changes: Changes, arrays: Sequence[Any], parts: ArgumentParts, taken: Taken | None
 ) -> ArgumentParts:
     """The parts of a call's arguments, which a program may change.
 
     Args:
       function: the `Function` that is called.
       arrays: the caller's.
+      taken: what the call has taken of places outside.
 
     Raises:
       ValueError: one of the arrays that it writes is read-only.
       StagingError: what it changes is reached in two ways.
     """
     signature, outside = entry.key[0], function._looked_at_captures().outside
-    parts.refuse_shared(function.__name__, signature, changes, outside)
+    if changes.labels:
+        parts.refuse_shared(function.__name__, signature, changes, outside)
     outside = functools.partial(outside, signature)
-    check_written(function.__name__, arrays, changes.arrays, signature.array_labels(), outside)
+    if taken is not None:
+        taken.refuse_shared(function.__name__, changes, parts, arrays, outside)
+    written = {number: label for number, label in changes.arrays.items() if number >= len(signature.names)}
+    if written:
+        check_written(function.__name__, arrays, written, signature.array_labels(), outside)
     return parts

@@ -58,9 +58,11 @@ class Entry:
 
     @property
     def may_have_block(self) -> bool:
-        """Whether a block of a `Dispatcher` may lead to it, which has no arguments to write into, and sees no two that are one."""
+        """Whether a block of a `Dispatcher` may lead to it, which has no arguments to write into, and sees no two that are one, and
+        nothing outside."""
         program = self.program
-        return program.changes is None and not program.tells_apart and not self.key[0].shared
+        signature = self.key[0]
+        return program.changes is None and not program.tells_apart and not signature.shared and not signature.taken
 
     def call(self, arrays: Sequence[Any]) -> Any:
         """The result of a call that changes none of its arguments; ``ArgumentsChanged`` if it does."""

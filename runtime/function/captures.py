@@ -12,7 +12,7 @@ import itertools
 import threading
 import types
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from autograph.runtime.code.code_names import Readers
@@ -20,6 +20,7 @@ from autograph.runtime.code.generated import Check
 from autograph.runtime.function.assignments import Left, Place, Places
 from autograph.runtime.function.reads import SCALARS, Reads, Root, places_of
 from autograph.runtime.layouts.static_values import StaticLeaf
+from autograph.runtime.signatures.outside_places import OutsidePlaces
 from autograph.runtime.signatures.signature import CallSignature
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -36,6 +37,7 @@ class Captures:
       leaves: by label, the values.
       linked: the objects of other libraries that hold variables.
       is_empty: whether there is nothing that could change.
+      places: what the function's programs take and leave outside; None if nothing.
     """
 
     check: Check
@@ -56,6 +58,7 @@ class Captures:
         self._asked: set[int] = set()
         self._counts = itertools.count()
         self._lefts: dict[Any, Left] = {}
+        self.places: OutsidePlaces | None = None
         self.refresh()
 
     @contextlib.contextmanager
@@ -120,7 +123,7 @@ class Captures:
 
     def refresh(self) -> Any:
         """Look again at everything, and return the key."""
-        reads = Reads(self._readers, self._roots, dict(self._lefts), frozenset(self._written))
+        reads = Reads(self._readers, self._roots, dict(self._lefts), self._unread(), self._taken())
         self.check, self.changed = reads.check, reads.changed
         self.key, self.leaves, self.is_empty = reads.key, reads.leaves, reads.is_empty
         self.linked = reads.linked
@@ -135,9 +138,26 @@ class Captures:
             Readers(self._readers),
             lambda readers: _with_names(roots, readers),
             dict(self._lefts),
-            frozenset(self._written),
+            self._unread(),
+            self._taken(),
         )
         return None if reads.is_empty else reads
+
+    def _unread(self) -> frozenset[int]:
+        return frozenset(self._written) | (frozenset() if self.places is None else self.places.unread)
+
+    def _taken(self) -> frozenset[Any]:
+        return frozenset() if self.places is None else self.places.names | self.places.containers
+
+    def take(self, found: Iterable[tuple[Any, Any]], signature: CallSignature) -> bool:
+        """Let programs take and leave these places, which a trace for this signature has assigned. Whether that is news."""
+        roots = [(root.label, root.value) for root in self._roots(self._readers)]
+        places = OutsidePlaces() if self.places is None else self.places
+        if not places.add(found, signature, roots):
+            return False
+        self.places = places
+        self.refresh()
+        return True
 
     def _roots(self, readers: Readers) -> Iterator[Root]:
         if self._instance is not None:

@@ -63,7 +63,7 @@ def boundary(
                 if code.keeps(result):
                     return result
             made.backend.copy_constants()
-            if watched and not _is_watched():
+            if watched and not _is_watched(made):
                 return _watched(made, conversion, args, kwargs)
             if _enters_a_transform(made):
                 return _transformed(made, conversion, f, lasts, args, kwargs)
@@ -132,9 +132,9 @@ def _recursive(made: Operators, converted: types.FunctionType) -> Callable[..., 
     return made.recursion.of(converted, converted) if made.converter.calls(converted) else converted
 
 
-def _is_watched() -> bool:
+def _is_watched(made: Operators) -> bool:
     """Whether the function is a part of a trace that is watched already."""
-    return LOCAL.frame is not None and LOCAL.frame.is_watched
+    return made.journal.watch is not None if LOCAL.frame is None else LOCAL.frame.is_watched
 
 
 def _enters_a_transform(made: Operators) -> bool:

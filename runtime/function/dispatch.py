@@ -26,8 +26,12 @@ from autograph.runtime.code.generated import (
     itself,
 )
 from autograph.runtime.effects.failed_calls import cause_of
-from autograph.runtime.errors import ArgumentsChanged, StateNeeded
+from autograph.runtime.errors import ArgumentsChanged, StateNeeded, TracersLeaked
+from autograph.runtime.function.array_writes import checked
+from autograph.runtime.function.outputs import Changed
+from autograph.runtime.function.outside_writes import is_part
 from autograph.runtime.layouts.static_values import BY_VALUE, SIMPLE, has_no_equality, weak_reference
+from autograph.runtime.signatures.changed_arguments import ArgumentParts
 from autograph.runtime.signatures.chosen_arguments import StaticArgument
 from autograph.runtime.signatures.signature import (
     Arguments,
@@ -112,7 +116,7 @@ class Dispatcher:
         self._environment = {
             "otherwise": otherwise,
             "reported": reported,
-            "Redone": (StateNeeded, ArgumentsChanged, ArraysWritten),
+            "Redone": (StateNeeded, ArgumentsChanged, ArraysWritten, TracersLeaked),
         }
         self._blocks: dict[Any, _Seen] = {}
         self.tick = tick
@@ -205,6 +209,40 @@ def _key_part(value: Any) -> KeyPart | None:
         # When the object goes, whoever holds it weakly clears the blocks, before its id can be another's.
         return id if weak_reference(value) is not None else None
     return None
+
+
+def call_program(
+    function: Any,
+    values: Callable[[], tuple[Any, ...]],
+    entry: Any,
+    arrays: Sequence[Any],
+    given: Sequence[Any],
+    taken: Any,
+) -> Any:
+    """Call a program of a `Function`, and write what it changes into ``values()``, the caller's arguments, ``given``, the arrays in
+    them, and the places outside that it has ``taken`` what they hold of, a `Taken` or None."""
+    program, call = entry.program, entry.call
+    parts: ArgumentParts | None = None
+    changes = program.changes
+    while True:
+        if changes is not None:
+            if is_part(arrays):
+                raise function._changed_in_trace(program, changes)
+            parts = checked(function, entry, changes, given, parts or ArgumentParts(values()), taken)
+            if program.admit(changes):
+                function.forget_blocks()  # which have no arguments to write into
+            call = entry.call_with_changes
+        try:
+            result = call(arrays)
+        except ArgumentsChanged as error:
+            if error.program is not program:
+                raise
+            changes = error.changes
+        else:
+            if type(result) is not Changed:
+                return result
+            assert parts is not None
+            return result.put_into(parts.values, given, function.__name__, taken)
 
 
 def general_call(reference: Callable[[], Any], is_bound: bool) -> Callable[..., Any]:

@@ -10,22 +10,24 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 import jax
 
 from autograph.backends.followed import calling_for
 from autograph.runtime.code.forwarding import BoundForwarding, Forwarding
-from autograph.runtime.errors import ArgumentsChanged
+from autograph.runtime.errors import ArgumentsChanged, TracersLeaked
 from autograph.runtime.explorer.view import View
 from autograph.runtime.function import stages
-from autograph.runtime.function.array_writes import call_writing, checked
+from autograph.runtime.function.array_writes import call_writing
 from autograph.runtime.function.cache import Cache, Entry
 from autograph.runtime.function.captures import Captures
 from autograph.runtime.function.concrete import ConcreteFunction, Traced, concrete_function
 from autograph.runtime.function.dispatch import (
     CALLS,
     Dispatcher,
+    call_program,
     general_call,
     referred,
     reported,
@@ -34,7 +36,7 @@ from autograph.runtime.function.dispatch import (
 from autograph.runtime.function.methods import Bound, identity, is_method
 from autograph.runtime.function.options import Options as Options
 from autograph.runtime.function.options import Tools as Tools
-from autograph.runtime.function.outputs import Changed
+from autograph.runtime.function.outside_writes import refuse_taken, take_up, traced_with, with_taken
 from autograph.runtime.function.pickling import Made, reduced_method
 from autograph.runtime.function.program import FirstCall, Program, made_entry
 from autograph.runtime.function.reads import Reads
@@ -46,13 +48,13 @@ from autograph.runtime.signatures.changed_arguments import ArgumentParts, Change
 from autograph.runtime.signatures.given_lists import GivenLists
 from autograph.runtime.signatures.input_signature import InputSignature, is_signature_of_one
 from autograph.runtime.signatures.inputs import has_numpy, keys_of, spec_of, type_of
+from autograph.runtime.signatures.outside_places import Taken
 from autograph.runtime.signatures.placement import constrained, placed, spread_shardings
 from autograph.runtime.signatures.retrace import Trace, TraceLog
 from autograph.runtime.signatures.shared_arguments import shared_places, with_shared
 from autograph.runtime.signatures.signature import Arguments, CallSignature, as_tree, refuse_specs
 from autograph.runtime.signatures.tensor_spec import TensorSpec
 from autograph.runtime.state.linked_state import linked
-from autograph.runtime.state.variables import staging
 from autograph.runtime.tracing.recording import LOCAL
 from autograph.runtime.typing import PyTree
 
@@ -280,8 +282,11 @@ class Function(Made, Generic[P, R], Forwarding):
         """As `_given`, while captured values are known to be as they were when last looked at. The lock is held."""
         if self._options.input_signature is None:
             signature, arrays, _ = self._split(self._arguments.canonical(args, kwargs))
-            return signature, arrays
-        return self._inputs().call.reading(self._captured), self._inputs().given(args, kwargs)
+        else:
+            signature, arrays = self._inputs().call.reading(self._captured), self._inputs().given(args, kwargs)
+        if self._looked_at_captures().places is not None:
+            refuse_taken(self, signature)
+        return signature, arrays
 
     def __repr__(self) -> str:
         return f"<autograph.Function {self.__qualname__}>"
@@ -293,13 +298,21 @@ class Function(Made, Generic[P, R], Forwarding):
         if CALLS.run_eagerly:
             return self.python_function(*args, **kwargs)
         self._calls = self._dispatcher.tick()
-        if self._options.input_signature is not None:
-            return self._call_fitted(tuple(args), kwargs)
-        values = self._arguments.canonical(tuple(args), kwargs)
-        self._look_at_captures()
-        with self._lock:  # a trace that ends in between finds its program by another signature from then on
+        call = self._call_unfitted if self._options.input_signature is None else self._call_fitted
+        while True:
+            try:
+                return call(tuple(args), kwargs)
+            except TracersLeaked as leak:
+                take_up(self, leak)
+
+    def _call_unfitted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        values = self._arguments.canonical(args, kwargs)
+        captures = self._look_at_captures()
+        # A trace that ends in between finds its program by another signature from then on.
+        with captures.between_traces() if captures.places else nullcontext(), self._lock:
             signature, arrays, reads = self._split(values)
             refuse_specs(self.__name__, signature, arrays)
+            signature, arrays, taken = self._with_taken(signature, arrays)
             first = self._entry(signature, False)
         is_traced = self._is_traced(arrays)
 
@@ -309,13 +322,18 @@ class Function(Made, Generic[P, R], Forwarding):
                 entry = self._entry(signature, True)
                 entry.changed = None if reads is None else reads.changed
             if self._options.in_shardings is not None:
-                shardings = spread_shardings(self._options.in_shardings, signature)
-                return self._run(lambda: values, entry, placed(arrays, shardings), arrays)
+                return call_program(self, lambda: values, entry, self._placed(signature, arrays), arrays, taken)
             if is_traced:
-                return self._run(lambda: values, entry, arrays, arrays)
-            return self._call_and_add(values, entry, arrays)
+                return call_program(self, lambda: values, entry, arrays, arrays, taken)
+            return self._call_and_add(values, entry, arrays, taken)
 
-        return self._call_for(signature, first, values, arrays, call)
+        return self._call_for(signature, first, values if taken is None else (*values, *taken.leaves), arrays, call)
+
+    def _with_taken(
+        self, signature: CallSignature, arrays: Sequence[Any]
+    ) -> tuple[CallSignature, Sequence[Any], Taken | None]:
+        """As `with_taken`, which most calls have no need of."""
+        return with_taken(self, signature, arrays) if self._looked_at_captures().places else (signature, arrays, None)
 
     def _call_for(
         self, signature: CallSignature, entry: Entry, values: Any, arrays: Sequence[Any], call: Callable[[Entry], Any]
@@ -332,9 +350,9 @@ class Function(Made, Generic[P, R], Forwarding):
         reads = self._looked_at_captures().of_arguments(signature)
         return (signature if reads is None else signature.holding(reads.key)), arrays, reads
 
-    def _call_and_add(self, values: tuple[Any, ...], entry: Entry, arrays: Sequence[Any]) -> Any:
+    def _call_and_add(self, values: tuple[Any, ...], entry: Entry, arrays: Sequence[Any], taken: Taken | None) -> Any:
         """Call a program, and lead the calls like this one to it directly from now on."""
-        result = self._run(lambda: values, entry, arrays, arrays)
+        result = call_program(self, lambda: values, entry, arrays, arrays, taken)
         with self._lock:
             is_noted = LOCAL.frame is not None and entry.program.writes  # by the trace that it is a part of
             if entry.may_have_block and not is_noted:
@@ -342,36 +360,7 @@ class Function(Made, Generic[P, R], Forwarding):
                 self._use_blocks()
         return result
 
-    def _run(
-        self, values: Callable[[], tuple[Any, ...]], entry: Entry, arrays: Sequence[Any], given: Sequence[Any]
-    ) -> Any:
-        """Call a program, and write what it changes in its arguments into ``values()``, the caller's, and ``given``, the arrays in them."""
-        program, call = entry.program, entry.call
-        parts: ArgumentParts | None = None
-        changes = program.changes
-        while True:
-            if changes is not None:
-                if any(isinstance(array, jax.core.Tracer) for array in arrays) or not staging().is_plain(
-                    staging().place()
-                ):
-                    raise self._changed_in_trace(program, changes)
-                parts = checked(self, entry, changes, given, parts or ArgumentParts(values()))
-                if program.admit(changes):
-                    self.forget_blocks()  # which have no arguments to write into
-                call = entry.call_with_changes
-            try:
-                result = call(arrays)
-            except ArgumentsChanged as error:
-                if error.program is not program:
-                    raise
-                changes = error.changes
-            else:
-                if type(result) is not Changed:
-                    return result
-                assert parts is not None
-                return result.put_into(parts.values, given, self.__name__)
-
-    def _changed_in_trace(self, program: Program, changes: Changes) -> ArgumentsChanged:
+    def _changed_in_trace(self, program: Program | None, changes: Changes) -> ArgumentsChanged:
         """The error where no run-time write is possible; converted code makes the call a part of its trace instead."""
         return ArgumentsChanged(program, changes, self.python_function, self._as_part())
 
@@ -407,31 +396,38 @@ class Function(Made, Generic[P, R], Forwarding):
         already.
         """
         inputs = self._inputs()
-        arrays = inputs.arrays(args, kwargs)
-        self._look_at_captures()
-        with self._lock:
-            signature = inputs.call.reading(self._captured)
+        arrays: Sequence[Any]
+        arrays = own = inputs.arrays(args, kwargs)
+        captures = self._look_at_captures()
+        with captures.between_traces() if captures.places else nullcontext(), self._lock:
+            signature, arrays, taken = self._with_taken(inputs.call.reading(self._captured), arrays)
             first = self._entry(signature, False)
         is_traced = self._is_traced(arrays)
         values = functools.partial(self._arguments.canonical, args, kwargs)
-        given = (
-            self._arguments.split(values())[1] if kwargs or not all(isinstance(v, jax.Array) for v in args) else arrays
-        )
-        given = given if len(given) == len(arrays) else arrays  # of a list that is an array by the signature
+        given = self._arguments.split(values())[1] if kwargs or not all(isinstance(v, jax.Array) for v in args) else own
+        given = given if len(given) == len(own) else own  # of a list that is an array by the signature
+        if taken is not None:
+            given = [*taken.leaves, *given]
 
         def call(entry: Entry) -> Any:
             if is_traced and not entry.program.composes(*arrays):
                 entry = self._entry(signature, True)
             if self._options.in_shardings is not None:
-                shardings = spread_shardings(self._options.in_shardings, signature)
-                return self._run(values, entry, placed(arrays, shardings), given)
+                return call_program(self, values, entry, self._placed(signature, arrays), given, taken)
             # Arrays that do not fit are found when XLA's cache meets them, so they may go there directly.
             is_direct = self._options.jit_compile and not is_traced and is_signature_of_one(inputs.call)
             if is_direct and len(args) == len(arrays) and all(isinstance(value, jax.Array) for value in args):
-                return self._call_and_add(args, entry, arrays)
-            return self._run(values, entry, arrays, given)
+                return self._call_and_add(args, entry, arrays, taken)
+            return call_program(self, values, entry, arrays, given, taken)
 
-        return self._call_for(signature, first, values() if has_numpy(given) else (), given, call)
+        more = () if taken is None else taken.leaves
+        return self._call_for(signature, first, (*values(), *more) if has_numpy(given) else (), given, call)
+
+    def _placed(self, signature: CallSignature, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The arrays of a call where ``in_shardings`` wants them."""
+        count = len(signature.names)
+        own = placed(arrays[count:], spread_shardings(self._options.in_shardings, signature))
+        return [*arrays[:count], *own]
 
     def _inputs(self) -> InputSignature:
         if self._made_inputs is None:
@@ -485,7 +481,7 @@ class Function(Made, Generic[P, R], Forwarding):
                 LOCAL.frame.arguments = parts.containers
                 spelled, kwargs = arguments.spell(values)
                 args = spelled if instance is None else (args[0], *spelled)
-            leaves = jax.tree_util.tree_leaves(as_tree(values))
+            leaves = [*LOCAL.frame.taken, *jax.tree_util.tree_leaves(as_tree(values))]
             inputs = [leaf for leaf, static in zip(leaves, signature.statics, strict=True) if static is None]
             arrays = tuple(map(type_of, inputs))
             reads = captures.of_arguments(signature)
@@ -493,14 +489,16 @@ class Function(Made, Generic[P, R], Forwarding):
             objects = [*captures.linked, *([] if reads is None else reads.linked)]
             with captures.during_trace():
                 with captures.being_traced(signature), linked(objects):
-                    result = converted(*args, **kwargs)
+                    taken = None if captures.places is None or not signature.taken else captures.places.taken(signature)
+                    run = functools.partial(converted, *args, **kwargs)
+                    result, left = (run(), {}) if taken is None else traced_with(taken, run)
                     captures.leave_out_written()
                     entry, function = mine(), owner()
                     assert entry is not None
                     if function is not None:
                         traced = dataclasses.replace(traced, rooms=dict(entry.program.rooms_asked))
                         function._log.add(traced, None if function._is_asked else entry.used)  # only a trace that ends
-                    changes = changes_of(parts, arguments.names(len(values)), name, converted)
+                    changes = changes_of(parts, arguments.names(len(values)), name, converted, taken, left)
                     if changes is None:
                         result = result if is_leaf(result) else with_plain_lists(result, CountedList.of)
                         entry.traced(result)
@@ -508,7 +506,7 @@ class Function(Made, Generic[P, R], Forwarding):
                         raise ArgumentsChanged(None, changes)  # which shardings of the results do not describe
                     if shardings is not None:
                         result = constrained(result, shardings)
-                    result = outputs_of(result, name, converted, parts, changes, donated)
+                    result = outputs_of(result, name, converted, parts, changes, donated, taken, left)
                     if changes is not None:
                         entry.traced(result)
                 if function is not None:
@@ -543,11 +541,11 @@ class Function(Made, Generic[P, R], Forwarding):
             self._changes = self._changes or changes
             if entry.program.writes:
                 self.forget_blocks()  # some may lead callers here who are to see the writes
-            if changes is None and (not isinstance(fixed, bool) or not fixed):
+            if changes is None and not signature.taken and (not isinstance(fixed, bool) or not fixed):
                 inputs = entry.specs if entry.specs is not None else arrays
                 self._concrete.setdefault((settled, keys_of(inputs)), Traced(settled, inputs, entry))
 
-    def _look_at_captures(self) -> None:
+    def _look_at_captures(self) -> Captures:
         """See whether captured Python values have changed; programs are distinguished by them."""
         captures = self._looked_at_captures()
         if captures.changed():
@@ -560,6 +558,7 @@ class Function(Made, Generic[P, R], Forwarding):
             self._dispatcher.guard(None if captures.is_empty else captures.check)
             if referred(self._reference).func is not self._general:
                 self._use_blocks()
+        return captures
 
     def _looked_at_captures(self) -> Captures:
         with self._lock:

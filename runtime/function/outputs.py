@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -16,15 +17,19 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import Guarded
 from autograph.runtime.effects.traced_texts import TracedText
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.leaked_tracers import EXTENDED
 from autograph.runtime.heap.list_outputs import CountedList, references_of_elements
+from autograph.runtime.heap.places import ContentsPlace, Place
 from autograph.runtime.layouts.dict_by_path import DictByPath, dict_by_path, settled
 from autograph.runtime.layouts.dict_kinds import own_class
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, holds_objects
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import GONE, Perhaps
+from autograph.runtime.layouts.statement_variables import UNBOUND
 from autograph.runtime.signatures.callers_arrays import put_into
 from autograph.runtime.signatures.changed_arguments import Path
+from autograph.runtime.signatures.outside_places import Taken
 
 
 @jax.tree_util.register_pytree_node_class
@@ -195,6 +200,8 @@ class Changed:
       contents: for each list, dict, set and dataclass that is changed its items or fields.
       places: for each its path, its class, and the names of what it holds.
       arrays: for each array that is changed, by its number, what it holds.
+      outside: for each place outside that is changed, by its number, what it holds; see `signatures.outside_places`.
+      names: for each of these that is of a dict, its keys; of a list that got more items, `EXTENDED`; None of any other.
     """
 
     def __init__(
@@ -203,26 +210,31 @@ class Changed:
         contents: Sequence[Sequence[Any]],
         places: Sequence[tuple[Path, type, tuple[Any, ...]]],
         arrays: Mapping[int, Any],
+        outside: Mapping[int, Any] = MappingProxyType({}),
+        names: tuple[Any, ...] = (),
     ) -> None:
         self.result, self.contents, self.places, self.arrays = result, contents, tuple(places), dict(arrays)
+        self.outside, self.names = dict(outside), names
 
-    def tree_flatten(self) -> tuple[tuple[Any, Any, Any], Any]:
-        return (self.result, self.contents, self.arrays), self.places
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        return (self.result, self.contents, self.arrays, self.outside), (self.places, self.names)
 
     @classmethod
-    def tree_unflatten(cls, places: Any, children: Any) -> Changed:
-        result, contents, arrays = children
-        return cls(result, contents, places, arrays)
+    def tree_unflatten(cls, facts: Any, children: Any) -> Changed:
+        (places, names), (result, contents, arrays, outside) = facts, children
+        return cls(result, contents, places, arrays, outside, names)
 
-    def put_into(self, values: Mapping[Path, Any], arrays: Sequence[Any], name: str) -> Any:
+    def put_into(self, values: Mapping[Path, Any], arrays: Sequence[Any], name: str, taken: Taken | None = None) -> Any:
         """Write what a call has left in its arguments into the caller's, and return the result.
 
         Args:
           values: the parts of the caller's arguments by their paths, as they were before.
           arrays: the caller's arrays.
           name: of the function.
+          taken: what the call has taken of places outside.
         """
-        known: dict[Any, Any] = dict(values)
+        known: dict[Any, Any] = dict(values) if taken is None else {**values, **taken.parts()}
+        outside = {number: finished(list(parts), known) for number, parts in self.outside.items()}
         contents = [finished(list(parts), known) for parts in self.contents]
         result = finished(self.result, known)
         for path, kind, _ in self.places:
@@ -234,6 +246,9 @@ class Changed:
         for (path, _, names), held in zip(self.places, contents, strict=True):  # which raises nothing: all, or none
             _overwrite(values[path], names, held)
         put_into(arrays, self.arrays)
+        for (number, parts), names in zip(outside.items(), self.names, strict=True):
+            assert taken is not None
+            _put(taken.places[number], names, parts)
         return result
 
 
@@ -253,6 +268,19 @@ def _overwrite(target: Any, names: Sequence[Any], held: Sequence[Any]) -> None:
     else:
         for name, part in zip(names, held, strict=True):
             object.__setattr__(target, name, part)
+
+
+def _put(place: Place, names: Any, held: Sequence[Any]) -> None:
+    """Let a place outside hold this."""
+    if names is EXTENDED:
+        place.owner.extend(held)  # type: ignore[union-attr]
+    elif not isinstance(place, ContentsPlace):
+        (value,) = held
+        place.set(UNBOUND if value is GONE else value)
+    elif isinstance(place.owner, dict):
+        _overwrite(place.owner, names, held)
+    else:
+        place.set(held)
 
 
 def _set_attributes(made: Any, parts: Iterable[tuple[str, Any]], known: dict[int, Any]) -> None:

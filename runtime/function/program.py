@@ -20,7 +20,7 @@ import numpy as np
 from autograph.backends.followed import calling_for, following
 from autograph.runtime.effects.failed_calls import cause_of
 from autograph.runtime.effects.raising import with_error
-from autograph.runtime.errors import ArgumentsChanged, StateNeeded
+from autograph.runtime.errors import ArgumentsChanged, StagingError, StateNeeded, TracersLeaked
 from autograph.runtime.function.cache import Entry
 from autograph.runtime.function.dispatch import CALLS
 from autograph.runtime.function.outputs import Changed, finished
@@ -302,6 +302,8 @@ class Program:
                 traced = self._stateless.trace(*arrays) if self._state is None else self._state.trace(arrays)
             except StateNeeded as needed:
                 traced = self._with_state(needed, arrays, lambda state: state.trace(arrays))
+            except TracersLeaked as leak:
+                raise StagingError(str(leak)) from None
         self._refuse_changes(traced.out_info)
         return traced
 
@@ -343,7 +345,7 @@ class Program:
         if donated:
             options["donate_argnums"] = donated
         if isinstance(options.get("in_shardings"), tuple):
-            options["in_shardings"] = (None,) * values + options["in_shardings"]
+            options["in_shardings"] = (None,) * (values + len(self._signature.names)) + options["in_shardings"]
         return self._compiler.compile(enter, options)
 
     def _enter(self, *arrays: Any) -> Any:
@@ -396,6 +398,7 @@ class Program:
             places = {array.number: array for array in frame.given}
             given = [places.get(number, operand) for number, operand in enumerate(operands)]
             args, kwargs = self._signature.arguments(given)
+            frame.signature, frame.taken = self._signature, self._signature.taken_arrays(given)
             if self._instance is not None:
                 args = (self._instance(), *args)
             with following(self, operands, written):

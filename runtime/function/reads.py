@@ -31,6 +31,7 @@ from autograph.runtime.data.pipeline import Node, functions_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.function.assignments import Held, Lefts, Place, Places
 from autograph.runtime.layouts.static_values import IdentityKey, StaticLeaf, static_leaf, weak_reference
+from autograph.runtime.signatures.signature import is_record
 from autograph.runtime.state.linked_state import is_nnx_object, is_variable, may_hold_variables
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.locations import is_of_library
@@ -88,8 +89,10 @@ class Reads:
         roots: Callable[[Readers], Iterable[Root]],
         lefts: Lefts,
         written: frozenset[int],
+        taken: frozenset[Any] = frozenset(),
     ) -> None:
-        walk = _walk_all(readers, roots, lefts, written)
+        """``taken``: the names, and identities of containers, of what the signature of a call has (see `signatures.outside_places`)."""
+        walk = _walk_all(readers, roots, lefts, written, taken)
         self.key = self_key = walk.settled_key()
         self.leaves = walk.leaves
         self.linked = walk.linked
@@ -99,20 +102,22 @@ class Reads:
             self.check = Check(lines, walk.environment)
         else:
             again = weakref.WeakMethod(roots) if isinstance(roots, types.MethodType) else lambda: roots
-            self.check = Check.calling(lambda: _walk_all(readers, again(), lefts, written).settled_key() != self_key)
+            self.check = Check.calling(
+                lambda: _walk_all(readers, again(), lefts, written, taken).settled_key() != self_key
+            )
         self.changed = self.check.changed
 
 
 def places_of(readers: Readers, roots: Callable[[Readers], Iterable[Root]], lefts: Lefts) -> Places:
     """What each attribute and variable holds that is read through the roots."""
-    return _walk_all(readers, roots, lefts, frozenset()).places
+    return _walk_all(readers, roots, lefts, frozenset(), frozenset()).places
 
 
-def _walk_all(readers: Readers, roots: Any, lefts: Lefts, written: frozenset[int]) -> _Walk:
+def _walk_all(readers: Readers, roots: Any, lefts: Lefts, written: frozenset[int], taken: frozenset[Any]) -> _Walk:
     """A walk that found no more readers than were known when it began."""
     while True:
         count = len(readers)
-        walk = _Walk(readers, lefts, written)
+        walk = _Walk(readers, lefts, written, taken)
         for root in roots(readers):
             walk.begin(root)
         if len(readers) == count:
@@ -125,8 +130,8 @@ class _Walk:
     Attributes: key, leaves (see `Reads`), places (what each attribute and variable held), environment (of the `lines`).
     """
 
-    def __init__(self, readers: Readers, lefts: Lefts, written: frozenset[int]) -> None:
-        self._readers, self._lefts, self._written = readers, lefts, written
+    def __init__(self, readers: Readers, lefts: Lefts, written: frozenset[int], taken: frozenset[Any]) -> None:
+        self._readers, self._lefts, self._written, self._taken = readers, lefts, written, taken
         self._names, self._reads_all = readers.attributes, readers.reads_all
         self.environment: dict[str, Any] = {"differ": _differ, "is_not": operator.is_not}
         self.key: list[Any] = []
@@ -137,6 +142,7 @@ class _Walk:
         self._lines: list[str] = []
         self._tests: list[str] = []
         self._seen: dict[int, str] = {}
+        self._opened: dict[int, Any] = {}
         self._kinds: dict[type, list[tuple[str, Any]]] = {}
         self._functions: set[int] = set()
         self._kept: list[Any] = []  # so that no identity is given twice
@@ -345,17 +351,41 @@ class _Walk:
     ) -> None:
         """Take in what a variable or an attribute holds; it is one with all that traces have left there."""
         start = len(self.key)
-        self._visit(value, source, label, is_root)
+        if name in self._taken:
+            self._taken_value(value, label)
+        else:
+            self._visit(value, source, label, is_root)
         key = tuple(self.key[start:])
         self.places[name] = Held(value, place, key, None if owner is None else weak_reference(owner))
         left = self._lefts.get(name)
         if left is not None and left.key == key and left.is_of(owner):
             self._as_left.append((start, len(self.key), left.count))
 
+    def _taken_value(self, value: Any, label: str) -> None:
+        """Take in what the objects lead to that the signature of a call has by their identities."""
+        if _is_atom(value) or isinstance(value, jax.core.Tracer | np.ndarray) or id(value) in self._opened:
+            return
+        if isinstance(value, _CONTAINERS) or is_record(value):
+            self._opened[id(value)] = value
+            held = vars(value) if is_record(value) else value
+            for part in held.values() if isinstance(held, dict) else held:
+                self._taken_value(part, label)
+            return
+        reference = weak_reference(value)
+        known = self._known(value if reference is None else reference)
+        self._visit(value, known if reference is None else f"{known}()", label)
+
     # Containers.
 
     def _container(self, value: Any, source: str, label: str) -> None:
         if id(value) in self._written:
+            self._tests.append(f"{source} is not {self._known(value)}")
+            self.key.append(("written", id(value)))
+            return
+        if id(value) in self._taken:
+            self._tests.append(f"{source} is not {self._known(value)}")
+            self.key.append(("taken", id(value)))
+            self._taken_value(value, label)
             return
         kind = type(value)
         if kind in (tuple, frozenset) and all(type(item) in SCALARS for item in value):

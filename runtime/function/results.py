@@ -9,6 +9,7 @@ import enum
 import inspect
 import types
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -28,15 +29,17 @@ from autograph.runtime.function.outputs import (
     SameObject,
     StaticOutput,
 )
+from autograph.runtime.heap.leaked_tracers import EXTENDED
 from autograph.runtime.heap.list_outputs import CountedList, references_of_elements, with_plain_lists
 from autograph.runtime.heap.object_graph import Reached, attributes, is_one_shot, traced_part
 from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.large_ints import fits_integers
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, chooses_values
-from autograph.runtime.layouts.perhaps import Perhaps
-from autograph.runtime.layouts.statement_variables import value_of
+from autograph.runtime.layouts.perhaps import GONE, Perhaps
+from autograph.runtime.layouts.statement_variables import UNBOUND, value_of
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes, Path
+from autograph.runtime.signatures.outside_places import Taken, Unread
 from autograph.runtime.state.given_arrays import ArrayView, GivenArray
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.recording import LOCAL
@@ -121,6 +124,8 @@ class Outputs:
             return ReferencesOutput.of(leaf, self._leaf)
         if type(leaf) is int and not fits_integers(leaf):
             return StaticOutput(leaf)
+        if type(leaf) is Unread:
+            bool(leaf)  # ends the trace
         if isinstance(leaf, _VALUES):
             return leaf
         if is_symbolic_size(leaf):  # `x.shape[0]` where the signature leaves it open
@@ -190,29 +195,65 @@ class Outputs:
         )
 
 
-def changes_of(parts: ArgumentParts | None, names: Sequence[str], name: str, function: Any) -> Changes | None:
-    """What a trace that ends here has changed in its arguments; None if nothing. The rest is as `ArgumentParts.changed` takes it."""
-    if parts is None:
+def changes_of(
+    parts: ArgumentParts | None,
+    names: Sequence[str],
+    name: str,
+    function: Any,
+    taken: Taken | None = None,
+    left: Iterable[int] = (),
+) -> Changes | None:
+    """What a trace that ends here has changed in its arguments, and outside; None if nothing. The rest is as `ArgumentParts.changed`
+    and `outputs_of` take it."""
+    outside = {} if taken is None else {number: taken.name(number) for number in left}
+    if parts is None and not outside and not LOCAL.frame.given:
         return None
     where = first_line(function)
     written = {array.number: array.name for array in LOCAL.frame.given if array.is_written}
-    return Changes.of_arrays(written, name, where, parts.changed(names, name, where, LOCAL.frame.lines))
+    changed = None if parts is None else parts.changed(names, name, where, LOCAL.frame.lines)
+    return Changes.of_places(outside, name, where, Changes.of_arrays(written, name, where, changed))
 
 
 def outputs_of(
-    result: Any, name: str, function: Any, parts: ArgumentParts | None, changes: Changes | None, donated: bool
+    result: Any,
+    name: str,
+    function: Any,
+    parts: ArgumentParts | None,
+    changes: Changes | None,
+    donated: bool,
+    taken: Taken | None = None,
+    left: Mapping[int, Any] = MappingProxyType({}),
 ) -> Any:
-    """What a program returns for a result, and for what it has changed in the parts of its arguments."""
-    if parts is None or changes is None:
-        return Outputs(name, function).of(result)
+    """What a program returns for a result, and for what it has changed in the parts of its arguments and in places outside.
+
+    Args:
+      taken: what it has taken of these.
+      left: what it has left in those that it changed, by number.
+    """
+    given: dict[int, Any] = {} if parts is None else parts.places()
+    moved: dict[int, Any] = {} if parts is None or donated else parts.arrays()
+    if taken is not None:
+        given |= taken.paths()
+        moved |= taken.paths_of_leaves(LOCAL.frame.taken)
+    if changes is None:
+        return Outputs(name, function, taken.paths() if taken is not None else None).of(result)
     LOCAL.frame.changes = changes
-    outputs = Outputs(name, function, parts.places(), {} if donated else parts.arrays())
+    outputs = Outputs(name, function, given, moved)
     places, contents = [], []
-    for path, kind, names, held in parts.contents(changes):
+    for path, kind, names, held in () if parts is None else parts.contents(changes):
         places.append((path, kind, names))
         contents.append(outputs.contents(held))
     arrays = {array.number: array.value for array in LOCAL.frame.given if array.is_written}
-    return Changed(outputs.of(result), contents, places, arrays)
+    outside: dict[int, Any] = {}
+    keys: list[Any] = []
+    for number, new in left.items():
+        assert taken is not None
+        is_container = taken.is_container(number)
+        is_dict = is_container and isinstance(new, dict)
+        held = [new] if not is_container else list(new.values()) if is_dict else list(new)
+        outside[number] = outputs.contents(GONE if part is UNBOUND else part for part in held)
+        keys.append(tuple(new) if is_dict else EXTENDED if taken.is_extended(number) else None)
+    return Changed(outputs.of(result), contents, places, arrays, outside, tuple(keys))
 
 
 def first_line(function: Any) -> str:

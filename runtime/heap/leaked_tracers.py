@@ -3,46 +3,110 @@
 The function's Python runs once for each trace; what it writes to an object from outside would stay the value of that
 trace, which nothing can read. While a trace runs the `Journal` notes the first write to each place. An object is from
 outside if what the function reads, or its arguments, lead to it when the trace ends; what the trace itself made, and
-nothing outside leads to, goes with it.
+nothing outside leads to, goes with it. An `ag.function` is traced again, and its program takes what these places hold, and leaves
+its own there: see `signatures.outside_places`.
 """
 
 from __future__ import annotations
 
+import collections
 import inspect
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import jax
+import numpy as np
+
 from autograph.runtime.code.library_table import is_library
-from autograph.runtime.errors import StagingError
+from autograph.runtime.errors import StagingError, TracersLeaked
 from autograph.runtime.heap.journal import ContentsPlace, Place, Watch
 from autograph.runtime.heap.object_graph import Reached, traced_part
 from autograph.runtime.heap.reach import same
 from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.optional import possible_functions
-from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable
+from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable, has_contents
 from autograph.runtime.tracing.recording import LOCAL
+
+_DATA = (bool, int, float, complex, str, bytes, type(None), jax.Array, np.ndarray, np.generic)
 
 
 def refuse_leaks(watch: Watch) -> None:
-    """Raise if a place outside of the function that was written holds a traced value. All places get back what they held."""
-    leaks = _leaks(watch)
-    if not leaks:
+    """Raise if a place outside of the function that was written holds a traced value. All places get back what they held.
+
+    Raises:
+      TracersLeaked: in the trace of a `Function`, unless its program leaves these values there. One that does so leaves numbers and
+        texts, too.
+    """
+    frame = LOCAL.frame
+    taken = () if frame is None else frame.places
+    leaks = [leak for leak in _leaks(watch) if leak[0].key not in taken]
+    changes = _changes(watch) if frame is not None and (leaks or taken) else []
+    changes = [change for change in changes if change[0].key not in taken]
+    if not leaks and not changes:
         return
-    reached = Reached(LOCAL.roots())
+    # What the program takes leads to what the trace has made.
+    reached = frame.reached if taken else Reached(LOCAL.roots())
     outside = [(place, where, holder) for place, where, holder in leaks if _is_outside(place, reached)]
-    if not outside:
+    changes = [change for change in changes if _is_outside(change[0], reached)]
+    if not outside and not (changes and taken):
         return
+    outside = outside or [(place, where, place.name) for place, where in changes]
     names = [_described(place, holder, reached) for place, _, holder in outside]
+    written = [(place, slots_written(place, old)) for place, old, _ in watch.entries()]
     watch.roll_back()
     where = outside[0][1]
     subject, name = names[0]
     others = sorted({repr(other) for _, other in names[1:]} - {repr(name)})
     more = f" So do {', '.join(others)}." if others else ""
-    raise StagingError(
+    refusal = (
         f"{where}\n  The {subject} {name!r} would leak a tracer: it exists beyond this call, and a traced value "
         f"has no meaning after tracing. This line runs once for each trace, not on each call.{more}\n  {_remedy(outside[0][0])}"
     )
+    wanted = {each[0].key for each in outside} | {each[0].key for each in changes}
+    if frame is None or frame.signature is None or any(map(_is_unknown, (place for place, *_ in outside))):
+        raise StagingError(refusal)
+    before = reached if taken else Reached(LOCAL.roots())  # now without what the trace has made
+    found = [each for each in written if each[0].key in wanted and _is_outside(each[0], before)]
+    raise TracersLeaked(refusal, found, frame.signature)
+
+
+EXTENDED: Any = "extended"
+"""Of a list that has got more items at its end, and nothing else."""
+
+
+def slots_written(place: Place, old: Any) -> Any:
+    """The keys of a dict, or the numbers of a list's items, that hold something else than in ``old``; None if all may; or `EXTENDED`."""
+    if not isinstance(place, ContentsPlace):
+        return None
+    new = place.get()
+    if type(place.owner) is list and type(new) is tuple and len(old) < len(new) and same(new[: len(old)], old):
+        return EXTENDED
+    if isinstance(old, dict) and isinstance(new, dict):
+        return frozenset(key for key, part in new.items() if key not in old or old[key] is not part)
+    if type(old) is tuple and type(new) is tuple and len(old) == len(new):
+        return frozenset(number for number, (a, b) in enumerate(zip(old, new, strict=True)) if a is not b)
+    return None
+
+
+def _changes(watch: Watch) -> list[tuple[Place, str]]:
+    """The places that hold other data than before, each with the line that first wrote it."""
+    return [
+        (place, where)
+        for place, old, where in watch.entries()
+        if not _is_unknown(place) and not same(place.get(), old) and is_data(place.get())
+    ]
+
+
+def is_data(value: Any) -> bool:
+    """Whether a value is made of numbers, texts and arrays, traced or not."""
+    if has_contents(value):
+        return True
+    if isinstance(value, tuple | list | collections.deque):
+        return all(map(is_data, value))
+    if isinstance(value, dict):
+        return all(map(is_data, value.values()))
+    return value is UNBOUND or isinstance(value, _DATA)
 
 
 def refuse_writes(
@@ -166,8 +230,5 @@ def _described(place: Place, holder: str, reached: Reached) -> tuple[str, str]:
 
 def _remedy(place: Place) -> str:
     if isinstance(place, ContentsPlace):
-        return (
-            "Return the value and store it outside; or compile the function with "
-            "experimental_autograph_options=autograph.Feature.LISTS, and the write happens on each call."
-        )
+        return "Return the value and store it outside; or call the function, which writes it on each call."
     return "Make it an autograph.Variable and assign to it, or return the value and store it outside."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import gc
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import jax
@@ -53,7 +53,7 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((".func", value.func), (".args", value.args), (".keywords", value.keywords))
     elif isinstance(value, types.FunctionType) and is_internal(value.__code__.co_filename):
         if "__wrapped__" in value.__dict__:  # it is what `convert` has put around that
-            yield "", value.__wrapped__
+            yield "", value.__dict__["__wrapped__"]
             return
         yield from (("", cell) for cell in value.__closure__ or ())
     elif isinstance(value, types.FunctionType):
@@ -63,7 +63,7 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, BaseException):
         yield ".args", value.args
     elif hasattr(type(value), "python_function"):  # a `Function`, whose programs hold what it has traced
-        yield "", value.__wrapped__
+        yield "", value.__dict__["__wrapped__"]
         return
     elif str(type(value).__module__).startswith(
         _STAGING
@@ -133,6 +133,15 @@ class Reached:
 
     def __contains__(self, value: Any) -> bool:
         return id(value) in self._from
+
+    def ways_to(self, is_sought: Callable[[Any], bool]) -> list[str]:
+        """How each place is reached that holds a part which is sought."""
+        return [
+            self.name_of(key) + step
+            for key, (value, _, _) in self._from.items()
+            for step, part in parts(value)
+            if is_sought(part)
+        ]
 
     def name(self, value: Any) -> str:
         """How an object is reached: ``model.layers[0]``."""

@@ -65,17 +65,45 @@ class Changes:
       labels: what a user calls each container, by its path.
       refusal: the text of the error where the caller would not see the change.
       arrays: what a user calls each array, by its number.
+      outside: what a user calls each place outside that is assigned, by its number.
     """
 
     labels: Mapping[Path, str]
     refusal: str
     arrays: Mapping[int, str] = field(default_factory=dict)
+    outside: Mapping[int, str] = field(default_factory=dict)
 
     def cover(self, other: Changes) -> bool:
-        return self.labels.keys() >= other.labels.keys() and self.arrays.keys() >= other.arrays.keys()
+        pairs = zip(self._all(), other._all(), strict=True)
+        return all(mine.keys() >= others.keys() for mine, others in pairs)
 
     def joined(self, other: Changes) -> Changes:
-        return Changes({**self.labels, **other.labels}, self.refusal, {**self.arrays, **other.arrays})
+        labels, arrays, outside = ({**mine, **others} for mine, others in zip(self._all(), other._all(), strict=True))
+        return Changes(labels, self.refusal, arrays, outside)
+
+    def _all(self) -> tuple[Mapping[Any, str], ...]:
+        return self.labels, self.arrays, self.outside
+
+    @classmethod
+    def of_places(cls, labels: Mapping[int, str], name: str, where: str, others: Changes | None) -> Changes | None:
+        """The changes of places outside, and those of ``others``; None if there are none.
+
+        Args:
+          labels: what a user calls each place, by its number.
+          name: of the function.
+          where: its first line.
+        """
+        if not labels:
+            return others
+        if others is not None:
+            return dataclasses.replace(others, outside=labels)
+        label = next(iter(labels.values()))
+        refusal = (
+            f"{where}\n  {label!r} is assigned by {name}, and exists beyond this call: a transform such as jax.jit traces the "
+            "call once, and the value would have no meaning after tracing.\n  Return the value, and assign it outside of the "
+            "transform; or make it an autograph.Variable."
+        )
+        return cls({}, refusal, outside=labels)
 
     @classmethod
     def of_arrays(

@@ -17,12 +17,12 @@ class _Mark:
 
 
 def spread_shardings(shardings: Any, call: CallSignature) -> tuple[Any, ...]:
-    """For each array of a call its sharding: ``shardings`` is one for all, or a sequence with one, or a tree,
+    """For each array among the arguments of a call its sharding: ``shardings`` is one for all, or a sequence with one, or a tree,
     for each argument.
     """
     count = call.statics.count(None)
     if not isinstance(shardings, list | tuple | dict):
-        return (shardings,) * count
+        return (shardings,) * (count - len(call.names))
     values = call.values([_Mark()] * count)
     if len(shardings) > len(values):
         raise ValueError(f"in_shardings has {len(shardings)} entries, and the call has {len(values)} arguments")

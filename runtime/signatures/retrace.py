@@ -21,6 +21,7 @@ _REMEMBERED = 100
 _MORE_AT_ONCE = (
     "the loop's `set_loop_options(maximum_length=…)`, or the function's `recursion_limit(…)`, makes room at once"
 )
+_KEEP_STRUCTURE = "each structure is a graph of its own; keep one, or hold an array"
 _NUMBERS = (bool, int, float, complex)
 
 
@@ -168,7 +169,38 @@ def differences(before: Trace, after: Trace, opens_sizes: bool = False) -> list[
         )
         advice = "give copies, or the same ones each time"
         found.append(Difference("the lists, dicts and dataclasses in the arguments", was, now, advice))
-    return found + _places(before, after) + _rooms(before, after)
+    return found + _taken(before, after) + _places(before, after) + _rooms(before, after)
+
+
+def _taken(before: Trace, after: Trace) -> list[Difference]:
+    """What places outside hold that the program takes: its structure, and the types of arrays."""
+    was = {key: (name, structure) for key, name, structure in before.signature.taken}
+    found = [
+        Difference(f"what `{name}` holds, which the function assigns", *_held(was[key][1], structure), _KEEP_STRUCTURE)
+        for key, name, structure in after.signature.taken
+        if key in was and was[key][1] != structure
+    ]
+    if was.keys() != {key for key, *_ in after.signature.taken}:
+        found.append(
+            Difference("what the function assigns outside", "not taken", "taken", "it was assigned for the first time")
+        )
+    types = dict(zip(before.signature.names, before.types, strict=False))
+    return found + [
+        _leaf_difference(f"what `{name}` holds, which the function assigns", name, types[name], new, False)
+        for name, new in zip(after.signature.names, after.types, strict=False)
+        if name in types and not _equal(types[name], new)
+    ]
+
+
+def _held(before: Any, after: Any) -> tuple[str, str]:
+    """What the structure of a place's value was and became; the number of items of a list or dict."""
+    one, other = (
+        f"{value[0].__name__} of {len(value[2])}"
+        if type(value) is tuple and len(value) == 3 and type(value[2]) is tuple
+        else "a value"
+        for value in (before, after)
+    )
+    return (one, other) if one != other else ("one structure", "another")
 
 
 def _places(before: Trace, after: Trace) -> list[Difference]:

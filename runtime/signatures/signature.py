@@ -69,6 +69,9 @@ class CallSignature:
       held: what it read of the objects among the arguments.
       shared: where containers stand again among the arguments (`shared_places`); None if nobody has looked.
       written: the numbers of the arrays that are NumPy arrays of the caller's, and are written in place.
+      taken: what the places outside hold that the program takes and leaves, without the arrays, which come before those of the
+        arguments.
+      names: what each of these arrays is called.
       parameters: whose they are.
     """
 
@@ -79,6 +82,8 @@ class CallSignature:
     held: Any = ()
     shared: Any = None
     written: frozenset[int] = frozenset()
+    taken: Any = ()
+    names: tuple[str, ...] = field(default=(), compare=False)
     parameters: Any = field(default=None, compare=False, repr=False)
 
     def reading(self, captured: Any) -> CallSignature:
@@ -93,10 +98,20 @@ class CallSignature:
         """The signature of the same call when the program writes into these of its arrays."""
         return dataclasses.replace(self, written=numbers)
 
+    def taking(self, structure: Any, names: Sequence[str]) -> CallSignature:
+        """The signature of the same call of a program that takes what places outside hold."""
+        statics = (*[None] * len(names), *self.statics)
+        return dataclasses.replace(self, statics=statics, taken=structure, names=tuple(names))
+
+    def taken_arrays(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """Those of the arrays that places outside hold."""
+        return arrays[: len(self.names)]
+
     def values(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The value of each parameter, with these arrays in their places."""
-        pending = iter(arrays)
-        leaves = [next(pending) if static is None else static.in_tree() for static in self.statics]
+        count = len(self.names)
+        pending = iter(arrays[count:])
+        leaves = [next(pending) if static is None else static.in_tree() for static in self.statics[count:]]
         values: tuple[Any, ...] = jax.tree_util.tree_unflatten(self.treedef, leaves)
         return values
 
@@ -117,7 +132,7 @@ class CallSignature:
         values = self.values([_ArrayMark()] * self.statics.count(None))
         places = set(chosen.places(self.parameters.names(len(values)), len(self.parameters.positional)))
         found: list[int] = []
-        start = 0
+        start = len(self.names)
         for place, value in enumerate(values):
             end = start + sum(isinstance(leaf, _ArrayMark) for leaf in jax.tree_util.tree_leaves(as_tree(value)))
             found += range(start, end) if place in places else ()
@@ -127,7 +142,7 @@ class CallSignature:
     def labels(self) -> list[str]:
         """For each leaf what a user calls it."""
         labels: list[str] = self.parameters.labels(self.values([_ArrayMark()] * self.statics.count(None)))
-        return labels
+        return [*self.names, *labels]
 
     def of_arrays(self) -> inspect.Signature:
         """The signature of a function of the arrays alone, with parameters named as `array_labels` has them, nearly."""

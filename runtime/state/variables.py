@@ -47,6 +47,10 @@ class Frame:
       changes: what it has changed in them; None if nothing.
       tells_apart: whether it depends on which of them are one.
       given: the arrays among its arguments that it writes in place, each a `given_arrays.GivenArray`.
+      signature: of the call that is recorded; None outside of a `Function`.
+      taken: what stands for what the places outside hold that the program takes and leaves; see `signatures.outside_places`.
+      places: the keys of these places. reached: what is outside, of a trace that takes some.
+      extended: by id, the lists outside that are only appended to, each with the error for anything else.
       touched: the Variables that it read or assigned, by identity. The program needs them even if they are dropped
         later.
     """
@@ -69,6 +73,11 @@ class Frame:
         self.changes: Any = None
         self.tells_apart = False
         self.given: list[Any] = []
+        self.signature: Any = None
+        self.taken: Sequence[Any] = ()
+        self.places: Container[Any] = ()
+        self.reached: Any = None
+        self.extended: dict[int, Callable[[], Exception]] = {}
         self.touched: dict[int, Variable] = {}
         self.place: Any = None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from autograph.backends.selected import STAGING
 from autograph.backends.thread import LOCAL as LOCAL
-from autograph.runtime.errors import StagingError
+from autograph.runtime.errors import StagingError, TracersLeaked
 from autograph.runtime.lazy import lazy
 from autograph.runtime.tracing.births import Births, NodesChosen, TraceAgain
 
@@ -70,6 +70,8 @@ def repeated(trace: Callable[[], Any], may_repeat: Callable[[], bool]) -> Any:
                 if not may_repeat():
                     raise found.refusal() from None
                 known.births.learn(found)
+            except TracersLeaked:
+                raise
             except StagingError as refusal:
                 first = refusal if first is None or known.births.leading else first
                 if not (kinds := known.births.linkable()) or not may_repeat():

@@ -378,17 +378,28 @@ class Items(InTrace):
         if not self._is_array(new):
             return
         code = read.__code__
-        if not code.co_freevars:
-            said = (
-                f"{code.co_names[0]!r} is an array, and a global variable: JAX arrays are immutable, so this write makes a new array, "
-                "and there is no variable here to hold it.\n  Pass the array in and return it, or declare the name global."
-            )
-            self._refuse_write_in_place(new, read(), said)
-            return
-        variable = CellVariable(code.co_freevars[0], (read.__closure__ or ())[0])
+        variable: CellVariable | GlobalVariable
+        if code.co_freevars:
+            variable = CellVariable(code.co_freevars[0], (read.__closure__ or ())[0])
+        else:
+            variable = GlobalVariable(code.co_names[0], read.__globals__)
+            if not self._holds_callers_array(variable):
+                said = (
+                    f"{code.co_names[0]!r} is an array, and a global variable: JAX arrays are immutable, so this write makes a new array, "
+                    "and there is no variable here to hold it.\n  Pass the array in and return it, or declare the name global."
+                )
+                self._refuse_write_in_place(new, read(), said)
+                return
         if variable.get() is not new:
             self.journal.touch(variable)
             variable.set(new)
+
+    def _holds_callers_array(self, variable: GlobalVariable) -> bool:
+        """Whether a global variable holds a NumPy array, or did before this trace, which its program takes as a place."""
+        if LOCAL.frame is None or self.journal.watch is None:
+            return False
+        before = [old for place, old, _ in self.journal.watch.entries() if place.key == variable.key]
+        return isinstance(before[0] if before else variable.get(), np.ndarray)
 
     def written_in_place(self, new: Any, target: Any, parameter: str | None = None) -> None:
         """Refuse an item write that made a new array where nothing can be rebound to it.

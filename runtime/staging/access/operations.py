@@ -40,7 +40,7 @@ from autograph.runtime.layouts.optional import (
 )
 from autograph.runtime.layouts.perhaps import has_perhaps, is_sentinel
 from autograph.runtime.layouts.perhaps import read as read_of
-from autograph.runtime.layouts.statement_variables import holds_traced, tested
+from autograph.runtime.layouts.statement_variables import has_contents, holds_traced, tested
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.numbers import OF_TRACED_NUMBERS
 from autograph.runtime.staging.access.user_methods import has_own_equality, user_method
@@ -240,6 +240,8 @@ class Operations(InTrace):
                         return target
                     if LOCAL.has_perhaps and isinstance(target, list) and not isinstance(target, KeyedList):
                         value = self.checks.items_in(value)
+                    if symbol == "+=" and type(target) is list and has_contents(value):
+                        return list.__iadd__(target, value)  # whose sum with one of Python's is another
                     return _IN_PLACE[symbol](target, value)
             elif self.journal.is_open and isinstance(target, np.ndarray):
                 raise array_written()

@@ -12,12 +12,14 @@ from autograph.runtime.effects.callbacks import py_function
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.object_graph import Reached, traced_part
-from autograph.runtime.heap.places import MUTABLE_CONTAINERS, is_mutating_method
+from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace, is_mutating_method
+from autograph.runtime.heap.reach import same
 from autograph.runtime.layouts.statement_variables import class_name, has_contents
 from autograph.runtime.state.processes import is_one_of_several
 from autograph.runtime.tracing.locations import user_location, warn
 from autograph.runtime.tracing.recording import LOCAL, births, is_recording
 
+_APPENDING = frozenset({"append", "extend"})
 _GIVING = frozenset({"pop", "popleft", "popitem", "setdefault"})
 
 
@@ -56,6 +58,7 @@ class OutsideLists(InTrace):
         if not is_mutating_method(called) or has_contents(owner):
             return self.call(called)
         kind = type(owner).__name__
+        self.refuse_other_writes(owner, called.__name__)
         is_conditional = self.journal.is_conditional
         if is_conditional and not self.writes_at_run_time and LOCAL.frame is None:
             raise StagingError(
@@ -64,7 +67,9 @@ class OutsideLists(InTrace):
                 "write then.\n  "
                 "Call the function through autograph.function, or return the values."
             )
-        if self.writes_at_run_time or is_conditional:
+        known = births()
+        is_later = id(owner) in LOCAL.written or (known is not None and known.is_written_later(owner))
+        if self.writes_at_run_time or is_conditional or (is_later and LOCAL.frame is not None):
             return self._at_run_time(called, owner)
         if not self.journal.is_open:
             return self.call(called)
@@ -90,6 +95,7 @@ class OutsideLists(InTrace):
         program runs; None of others, and where writes happen now."""
         if type(owner) not in (list, dict) or LOCAL.frame is None:
             return None
+        self.refuse_other_writes(owner, name)
         known = births()
         is_later = known is not None and known.is_written_later(owner)
         if not is_later and not (self.writes_at_run_time and (id(owner) in self.journal.hidden or is_outside(owner))):
@@ -113,6 +119,7 @@ class OutsideLists(InTrace):
 
         if is_recording():
             self._refuse_read_before(owner, _written_at_run_time)
+            self._refuse_other_times(owner)
 
         def write(*args: Any, **kwargs: Any) -> Any:
             leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
@@ -141,6 +148,31 @@ class OutsideLists(InTrace):
             self.journal.hidden[id(owner)] = owner, lambda: _written_at_run_time(type(owner).__name__)
 
         return write
+
+    def refuse_other_writes(self, owner: Any, name: str) -> None:
+        """End the trace if this is a list that the program only appends to, and the method of this name does something else.
+
+        Raises:
+          TracersLeaked: the program is to take what the list holds.
+        """
+        if LOCAL.frame is not None and id(owner) in LOCAL.frame.extended and name not in _APPENDING:
+            raise LOCAL.frame.extended[id(owner)]()
+
+    def _refuse_other_times(self, owner: Any) -> None:
+        """Make the trace again if it has written to a list while tracing that the program is to write when it runs, too.
+
+        Raises:
+          StagingError: the program takes what the list holds, and leaves something there.
+        """
+        if LOCAL.frame is None or self.journal.watch is None:
+            return
+        refusal = _written_at_run_time(type(owner).__name__)
+        key = ContentsPlace(owner).key
+        is_written = any(p.key == key and not same(p.get(), old) for p, old, _ in self.journal.watch.entries())
+        if is_written and (known := births()) is not None:
+            known.write_later([owner], refusal)
+        if is_written or (key in LOCAL.frame.places and id(owner) not in LOCAL.frame.extended):
+            raise refusal
 
     def _refuse_read_before(self, owner: Any, error: Callable[[str], StagingError]) -> None:
         """Refuse a write in a staged loop whose iterations have read what they write to: the next would read the same."""

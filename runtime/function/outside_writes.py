@@ -1,0 +1,95 @@
+"""Calls of programs that assign places outside of the function: what they take of them, and what follows a trace that would leave
+tracers there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from autograph.backends.selected import STAGING
+from autograph.runtime.errors import StagingError, TracersLeaked
+from autograph.runtime.function.results import first_line
+from autograph.runtime.heap.object_graph import Reached
+from autograph.runtime.signatures.changed_arguments import Changes
+from autograph.runtime.signatures.outside_places import Taken
+from autograph.runtime.signatures.signature import CallSignature
+from autograph.runtime.tracing.recording import LOCAL
+
+
+def with_taken(
+    function: Any, signature: CallSignature, arrays: Sequence[Any]
+) -> tuple[CallSignature, Sequence[Any], Taken | None]:
+    """The signature and the arrays of a call, with what its program takes of places outside. Nothing is being traced elsewhere.
+
+    Raises:
+      ArgumentsChanged: the call is a part of a trace, which is to call the Python function.
+    """
+    places = function._looked_at_captures().places
+    if not places.is_of(signature):
+        return signature, arrays, None
+    if is_part(arrays):
+        raise function._changed_in_trace(None, _changes(function, signature))
+    taken = places.taken(signature)
+    return signature.taking(taken.structure, taken.names), [*taken.leaves, *arrays], taken
+
+
+def _changes(function: Any, signature: CallSignature) -> Changes:
+    named = function._looked_at_captures().places.named(signature)
+    changes = Changes.of_places(named, function.__name__, first_line(function._function), None)
+    assert changes is not None
+    return changes
+
+
+def refuse_taken(function: Any, signature: CallSignature) -> None:
+    """`StagingError` if the program of a signature takes what places outside hold, and no call is there to write to them."""
+    if function._looked_at_captures().places.is_of(signature):
+        raise StagingError(_changes(function, signature).refusal)
+
+
+def is_part(arrays: Sequence[Any]) -> bool:
+    """Whether a call with these arrays is a part of a trace, which can write nothing outside."""
+    return (
+        LOCAL.frame is not None
+        or any(isinstance(array, jax.core.Tracer) for array in arrays)
+        or not STAGING.is_plain(STAGING.place())
+    )
+
+
+def take_up(function: Any, leak: TracersLeaked) -> None:
+    """Let the programs of a function take and leave the places that a trace has left tracers in.
+
+    Raises:
+      StagingError: they do already, or can not.
+    """
+    if not leak.places or function._options.out_shardings is not None:
+        raise StagingError(str(leak)) from None
+    with function._lock:
+        captures = function._looked_at_captures()
+        is_news = captures.take(leak.places, leak.signature)
+        if is_news:
+            function._captured = captures.key
+            function.forget_blocks()
+        places = captures.places  # to which another thread may have added these
+        if not is_news and (places is None or places.taken(leak.signature).structure == leak.signature.taken):
+            raise StagingError(str(leak)) from None
+
+
+def traced_with(taken: Taken, trace: Callable[[], Any]) -> tuple[Any, dict[int, Any]]:
+    """What ``trace`` returns with places outside holding what stands for their values, and what it leaves in them, by number.
+
+    Raises:
+      TracersLeaked: it leaves tracers, or other numbers, in places that are not taken.
+    """
+    frame = LOCAL.frame
+    frame.reached = Reached(LOCAL.roots())
+    try:
+        taken.fill(frame.taken)
+        frame.places = taken.keys
+        result = trace()
+    except BaseException:
+        taken.restore()
+        raise
+    return result, taken.empty(frame.signature)
