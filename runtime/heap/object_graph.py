@@ -53,7 +53,7 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((".func", value.func), (".args", value.args), (".keywords", value.keywords))
     elif isinstance(value, types.FunctionType) and is_internal(value.__code__.co_filename):
         if "__wrapped__" in value.__dict__:  # it is what `convert` has put around that
-            yield "", value.__wrapped__
+            yield "", value.__dict__["__wrapped__"]
             return
         yield from (("", cell) for cell in value.__closure__ or ())
     elif isinstance(value, types.FunctionType):
