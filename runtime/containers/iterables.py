@@ -17,6 +17,7 @@ from autograph.backends.selected import STAGING
 from autograph.runtime.containers.extents import Extent
 from autograph.runtime.containers.iterators import Iterated, SequenceIterator
 from autograph.runtime.containers.keyed_lists import KeyedList
+from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.padded_arrays import is_open_array
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.errors import StagingError
@@ -41,6 +42,9 @@ class StagedIterable:
       limit: the length as a size of arrays, where it is symbolic; a bound of it, where it is traced.
       stride: the step of a range.
       extent: how long the list is that it goes over, if it is one.
+      over: the lists that it goes over.
+      live: makes the same of the items as the list has them when their iterations begin, and not as it had them before the loop; it
+        takes what returns the list then.
     """
 
     length: Any
@@ -50,6 +54,8 @@ class StagedIterable:
     limit: Any = None
     stride: Any = None
     extent: Extent | None = None
+    over: tuple[TracedList, ...] = ()
+    live: Callable[[Callable[[], TracedList]], StagedIterable] | None = None
 
     @property
     def is_peelable(self) -> bool:
@@ -71,6 +77,8 @@ class StagedIterable:
             tuple(array[1:] for array in self.arrays),
             lambda index, slices: self.item(index + 1, slices),
             limit=self.limit - 1 if isinstance(self.limit, int) else None,
+            over=self.over,
+            live=None if self.live is None else functools.partial(_rest_live, self.live),
         )
 
     def reporting(self, report: Callable[[Any], None]) -> StagedIterable:
@@ -278,6 +286,19 @@ def listed(iterable: Any) -> Any:
     return iterable if found is None else found
 
 
+def is_same_length(contents: Any, other: Any) -> bool:
+    """Whether lists that hold these are as long as each other, as far as that is known."""
+    one, two = (each.length if isinstance(each, Padded) else len(each) for each in (contents, other))
+    return one is two or (isinstance(one, int) and isinstance(two, int) and one == two)
+
+
+def _read_live(items: TracedList, now: Callable[[], TracedList]) -> StagedIterable:
+    held = items.contents()
+    return StagedIterable(
+        held.length, (), lambda index, _: now().element(index), limit=held.capacity, extent=held.extent, over=(items,)
+    )
+
+
 def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIterable | None:
     """How to stage a loop over ``iterable`` here, or None if it runs in Python.
 
@@ -293,15 +314,16 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
         iterable.note_read()
         held = iterable.contents()
         if held.kind.is_mutable:  # each is an element of the list as it is then
-            return StagedIterable(
-                held.length, (), lambda index, _: iterable.element(index), limit=held.capacity, extent=held.extent
-            )
+            return _read_live(iterable, lambda: iterable)
 
         def item(index: Any, slices: Sequence[Any]) -> Any:
             element, elements = held.kind.build(slices), LANGUAGE.operators.identities.elements
             return elements.seen(element, iterable, index, index) if held.kind.is_watched else element
 
-        return StagedIterable(held.length, held.buffers, item, limit=held.capacity, extent=held.extent)
+        live = functools.partial(_read_live, iterable)
+        return StagedIterable(
+            held.length, held.buffers, item, limit=held.capacity, extent=held.extent, over=(iterable,), live=live
+        )
     if is_open_array(iterable):
         rows = iterable.values
         return StagedIterable(iterable.length, (rows,), lambda index, slices: slices[0], limit=rows.shape[0])
@@ -366,13 +388,7 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
         return StagedIterable(inner.length, flipped, lambda index, slices: inner.item(inner.length - 1 - index, slices))
     if iterable.kind == "enumerate":
         (inner,) = staged
-        return StagedIterable(
-            inner.length,
-            inner.arrays,
-            lambda index, slices: (_item(iterable.start, index, 1), inner.item(index, slices)),
-            limit=inner.limit,
-            extent=inner.extent,
-        )
+        return _enumerated(inner, iterable.start)
     if iterable.kind != "zip":
         return staged[0]
     length = functools.reduce(_shorter, (part.length for part in staged))
@@ -387,7 +403,28 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
 
     limits = [part.limit if isinstance(part.limit, int) else part.length for part in staged]
     bounds = [limit for limit in limits if isinstance(limit, int)]
-    return StagedIterable(length, arrays, item, limit=min(bounds) if bounds and not isinstance(length, int) else None)
+    limit = min(bounds) if bounds and not isinstance(length, int) else None
+    over = tuple(items for part in staged for items in part.over)
+    return StagedIterable(length, arrays, item, limit=limit, over=over)
+
+
+_Live = Callable[[Callable[[], TracedList]], StagedIterable]
+
+
+def _rest_live(live: _Live, now: Callable[[], TracedList]) -> StagedIterable:
+    return live(now).rest()
+
+
+def _enumerated_live(live: _Live, start: Any, now: Callable[[], TracedList]) -> StagedIterable:
+    return _enumerated(live(now), start)
+
+
+def _enumerated(inner: StagedIterable, start: Any) -> StagedIterable:
+    return dataclasses.replace(
+        inner,
+        item=lambda index, slices: (_item(start, index, 1), inner.item(index, slices)),
+        live=None if inner.live is None else functools.partial(_enumerated_live, inner.live, start),
+    )
 
 
 def _shorter(a: Any, b: Any) -> Any:

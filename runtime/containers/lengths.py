@@ -172,3 +172,20 @@ def is_same_count(one: Count, other: Any) -> bool:
     if one is other or one.value is value:
         return True
     return isinstance(one.value, int) and isinstance(value, int) and one.value == value
+
+
+def changes_length() -> StagingError:
+    """The error for a loop over a list that it makes longer or shorter."""
+    return StagingError(
+        f"{user_location()}\n  This loop goes over a list that it makes longer or shorter at run time, or writes to and rebinds: "
+        "Python's loop would go over what the list has then.\n  Loop over a copy (list(items)), or over indices: while k < len(items)."
+    )
+
+
+def unknown_number() -> StagingError:
+    """The error for what needs the number of a list's items while tracing."""
+    return StagingError(
+        f"{user_location()}\n  Python needs the number of these items here (for the arguments of a call, or in code that is not "
+        "converted), but it is known only at run time.\n  Use an index, a slice, a loop or a target with a star (first, *rest = "
+        "items), or make an array of the items (jnp.stack). Of a dict, make a list of the keys first: list(d)."
+    )

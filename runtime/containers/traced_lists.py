@@ -15,6 +15,7 @@ import numpy as np
 
 from autograph.runtime.containers.element_kinds import ARRAY, Kind, KnownLength
 from autograph.runtime.containers.extents import is_traced_key
+from autograph.runtime.containers.lengths import changes_length, unknown_number
 from autograph.runtime.containers.padded import ELSEWHERE, Padded, as_seen, row_at
 from autograph.runtime.containers.spliced_lists import SplicedList
 from autograph.runtime.errors import StagingError
@@ -22,14 +23,6 @@ from autograph.runtime.layouts.kinds import LEAF, NOTHING, Row
 from autograph.runtime.layouts.list_room import Room
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-
-
-def _unknown() -> StagingError:
-    return StagingError(
-        f"{user_location()}\n  Python needs the number of these items here (for the arguments of a call, or in code that is not "
-        "converted), but it is known only at run time.\n  Use an index, a slice, a loop or a target with a star (first, *rest = "
-        "items), or make an array of the items (jnp.stack). Of a dict, make a list of the keys first: list(d)."
-    )
 
 
 @jax.tree_util.register_pytree_node_class
@@ -205,7 +198,7 @@ class TracedList(SplicedList):
         if self._is_padded():
             length = self._held.length
             if not isinstance(length, int):
-                raise _unknown()
+                raise unknown_number()
             return length
         return list.__len__(self)
 
@@ -214,9 +207,27 @@ class TracedList(SplicedList):
 
     def __iter__(self) -> Iterator[Any]:
         self.note_read()
-        if self._is_padded() and self._held.kind.is_watched:
-            return iter([self.element(k) for k in range(len(self))])
-        return iter(self._held.elements(len(self))) if self._is_padded() else list.__iter__(self)
+        if not self._is_padded():
+            return self._each(None, ())
+        if self._held.kind.is_watched:
+            return self._each(self.padded, [self.element(k) for k in range(len(self))])
+        return self._each(self.padded, self._held.elements(len(self)))
+
+    def _each(self, held: Padded | None, elements: Sequence[Any]) -> Iterator[Any]:
+        """The elements, which are these as long as it holds this: what runs between two of them may write to it."""
+        index = 0
+        while not is_traced_list(self) and index < len(self):
+            now = self.padded
+            yield (
+                list.__getitem__(self, index)
+                if now is None
+                else elements[index]
+                if now is held
+                else self.element(index)
+            )
+            index += 1
+        if is_traced_list(self):
+            raise changes_length()
 
     def __reversed__(self) -> Iterator[Any]:
         return iter(self.as_list()[::-1])

@@ -120,6 +120,17 @@ class CarryChanges(StagingError):
     """The state has another shape or structure after an iteration than before it."""
 
 
+class WrittenOver(Exception):
+    """An iteration writes to the list that the loop goes over.
+
+    Attributes: now (returns the list as an iteration has it).
+    """
+
+    def __init__(self, now: Callable[[], Any]) -> None:
+        super().__init__()
+        self.now = now
+
+
 class NodesMade(StagingError):
     """Each iteration makes an object, or a function, that later ones reach.
 

@@ -16,9 +16,11 @@ from autograph.runtime.containers.iterables import (
     StagedIterable,
     StagedRange,
     as_staged,
+    is_same_length,
     to_be_staged,
 )
 from autograph.runtime.containers.iterators import SequenceIterator
+from autograph.runtime.containers.lengths import changes_length
 from autograph.runtime.effects.raising import attempting
 from autograph.runtime.effects.staged_raises import ABSENCES, may_be_bound
 from autograph.runtime.heap.copies import Copies, Watch
@@ -39,6 +41,7 @@ from autograph.runtime.staging.statements.loop_state import (
     NodesMade,
     Thunk,
     WhileLoop,
+    WrittenOver,
     cell_values,
     may_become_traced,
     peeling,
@@ -404,6 +407,10 @@ class Loops(InTrace):
         trace.may_unroll = isinstance(staged.length, int) and staged.length <= UNROLLED_AT_MOST
         try:
             trace.settle(may_peel)
+        except WrittenOver as written:
+            assert staged.live is not None
+            self.staged_for(staged.live(written.now), loop)
+            return
         except NodesMade:
             self._in_python.run(staged.one_by_one(staged.length), loop, None, self.journal.copies.peeled)
             return
@@ -462,13 +469,16 @@ class Loops(InTrace):
         test = loop.test
         if loop.report is not None:
             staged = staged.reporting(loop.report)
+        variables = loop.variables() if staged.over else []
+        names = [v.get for v in variables if any(v.get() is each for each in staged.over)]
+        names += [Slot("the list", each).get for each in staged.over]
         return LoopTrace(
             self.raising,
             self._checks,
             loop.variables(),
             loop.functions,
             None if test is None else (lambda: self._truth(test())),
-            lambda item: _nothing(self._opaque.block(loop.body)(item)),
+            lambda item: _run_over(names, staged.live is not None, self._opaque.block(loop.body), item),
             staged,
             surely_runs=isinstance(staged.length, int) and (test is None or not self.backend.is_traced(test())),
             result_name=loop.result,
@@ -525,5 +535,20 @@ class Loops(InTrace):
             return Trial(False, why(error), may_settle=isinstance(error, CarryChanges))
 
 
-def _nothing(_: Any) -> None:
-    return None
+def _run_over(names: Sequence[Callable[[], Any]], is_snapshot: bool, body: Callable[[Any], Any], item: Any) -> None:
+    """An iteration of a loop over lists, which these return.
+
+    Raises:
+      WrittenOver: it writes to the list whose items the loop takes as they were before it.
+    """
+    lists = [name() for name in names]
+    held = [each.contents() for each in lists]
+    body(item)
+    for name, items, before in zip(names, lists, held, strict=True):
+        now = items.contents()
+        if now is before:
+            continue
+        if not is_same_length(now, before) or name() is not items:
+            raise changes_length()
+        if is_snapshot:
+            raise WrittenOver(name)
