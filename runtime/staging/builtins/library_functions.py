@@ -17,6 +17,7 @@ from autograph.runtime.containers.traced_lists import is_traced_list
 from autograph.runtime.effects.raising import meets_handler
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.layouts.statement_variables import holds_traced
+from autograph.runtime.staging.access.user_methods import is_indexed
 from autograph.runtime.staging.builtins.reductions import Generator
 
 Check = Callable[[Any, type[Exception], str], None]
@@ -81,8 +82,11 @@ class LibraryFunctions:
         return self._convert(_advanced)(iterator)
 
     def remaining(self, iterator: Any) -> Any:
-        """A generator of the items that are left, each of which advances the iterator, which is one of the user's if it has no position."""
-        return self._convert(_remaining if isinstance(iterator, SequenceIterator) else _of_steps)(iterator)
+        """A generator of the items that are left, each of which advances the iterator, which is one of the user's if it has no
+        position; or of the items of a user's sequence."""
+        if isinstance(iterator, SequenceIterator):
+            return self._convert(_remaining)(iterator)
+        return self._convert(_by_index if is_indexed(type(iterator)) else _of_steps)(iterator)
 
     def _overload(self, plain: Any, twin: Any, **options: Any) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -174,6 +178,17 @@ def _of_steps(iterable: Any) -> Iterator[Any]:
         except StopIteration:
             return
         yield item
+
+
+def _by_index(items: Any) -> Iterator[Any]:
+    index = 0
+    while True:
+        try:
+            item = items.__getitem__(index)
+        except IndexError:
+            return
+        yield item
+        index += 1
 
 
 def _items_from(items: Any, start: Any) -> Any:

@@ -46,7 +46,7 @@ from autograph.runtime.layouts.optional import Optional, is_number_choice, may_b
 from autograph.runtime.layouts.statement_variables import holds_traced, value_of
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.operations import OPERATOR_FUNCTIONS, Operations
-from autograph.runtime.staging.access.user_methods import has_own_equality, user_method
+from autograph.runtime.staging.access.user_methods import has_own_equality, is_indexed, user_method
 from autograph.runtime.staging.builtins.derived_generators import CALLING
 from autograph.runtime.staging.builtins.keys import in_any_order
 from autograph.runtime.staging.builtins.library_functions import LibraryFunctions
@@ -202,7 +202,9 @@ class Builtins(InTrace):
             return container.has(item)
         if (method := user_method(type(container), "__contains__")) is not None:
             return self._bool(self.call(method)(container, item))
-        if user_method(type(container), "__iter__") is not None:
+        if user_method(type(container), "__iter__") is not None or (
+            is_indexed(type(container)) and (holds_traced(item) or self.generators.may_end_at_run_time(container))
+        ):
             return self.contains(item, self._list(container))
         return item in container
 
