@@ -310,6 +310,33 @@ LITERALS = [
 ]
 
 
+FLOATS = "12.5 -.5e1 +1_0. 1E-2 Infinity -inf nan 1e9999 -1e-9999 16777216".split()
+NO_FLOATS = [*". 1.2.3 e5 1e 1e+ 1e5.0 --1 1__0 _1 1_ 1_.5 in infx 0x1".split(), "", "1 2"]
+
+
+def test_a_text_is_read_as_a_float():
+    program = built(lambda t, n: float(t))
+    for transformed in (ag.function(program), jax.jit(ag.convert(program))):
+        for text in FLOATS:
+            found = float(transformed(codes_of(text.center(10)), jnp.int32(1)))
+            np.testing.assert_allclose(found, float(text), rtol=1e-6)
+            assert np.signbit(found) == np.signbit(float(text))
+
+
+def test_a_text_that_is_no_float_raises():
+    def read(text):
+        try:
+            return float(text)
+        except ValueError:
+            return -1.0
+
+    compiled = ag.function(built(lambda t, n: read(t)))
+    for text in NO_FLOATS:
+        assert compiled(codes_of(text.ljust(5)), jnp.int32(1)) == -1.0, text
+    with pytest.raises(ValueError, match="could not convert string to float: '1e'"):
+        jax.block_until_ready(ag.function(built(lambda t, n: float(t)))(codes_of("1e"), jnp.int32(1)))
+
+
 def outcome(call):
     try:
         return int(call())

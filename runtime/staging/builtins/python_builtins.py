@@ -617,8 +617,8 @@ class Builtins(InTrace):
             given = value = value_of(args[0])
             if (method := user_method(type(value), f"__{kind.__name__}__")) is not None:
                 value = self.call(method)(value)
-            if kind is int and isinstance(value, TracedText):
-                return self.checks.texts.number(value)
+            if isinstance(value, TracedText):
+                return self.checks.texts.number(value) if kind is int else self.checks.texts.float_number(value)
             if not (self.backend.is_traced(value) or (kind is float and isinstance(value, jax.core.Tracer))):
                 return kind(value if isinstance(value, kind) else given)
             value = jnp.reshape(value, ())

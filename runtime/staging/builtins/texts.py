@@ -22,6 +22,7 @@ from autograph.runtime.effects.traced_texts import TracedText, character, is_tex
 from autograph.runtime.layouts.describe import unflatten
 from autograph.runtime.layouts.kinds import Array, Layout, Static, leaves_of, rooms_of
 from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of
+from autograph.runtime.staging.builtins.float_literals import float_of
 
 _BASES: Mapping[Any, tuple[int, str]] = types.MappingProxyType({bin: (2, "0b"), oct: (8, "0o"), hex: (16, "0x")})
 # The bases of the formats of integers, by which f-strings and `format` write them.
@@ -192,6 +193,17 @@ class Texts:
         after = jnp.sum(is_digit) - jnp.cumsum(is_digit)
         value = jnp.sum(jnp.where(is_digit, digit.astype(dtype) * powers[after], 0), dtype=dtype)
         return STAGING.number(jnp.where(codes[0] == ord("-"), -value, value), int)
+
+    def float_number(self, text: Any) -> Any:
+        """``float(text)``."""
+        value, fits = float_of(*self.read(text).strip(_SPACE).arrays())
+
+        def message(shown: Any) -> str:
+            return f"could not convert string to float: {shown!r}"
+
+        error = lambda: self._checks.exception(ValueError, self._checks.text(message, text))  # noqa: E731
+        check(fits, error, is_needed=False)
+        return STAGING.number(value, float)
 
 
 def _digit_values(codes: Any) -> Any:
