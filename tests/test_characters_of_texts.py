@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections import Counter
 
 import jax
@@ -49,6 +51,19 @@ READ = {
         "a" in list(t), list(t).count("a"), set(t) == {"a", "b"},
     ),
     "keys": lambda t, n: ({"abaab": 1, "": 2}.get(t, 3), t in {"aaaaa": 0}, [{"a": 5}.get(c, n) for c in t], len(set(t)), Counter(t)),
+    "iterators": lambda t, n: (
+        [(c, len(list(group))) for c, group in itertools.groupby(t)], [a + b for a, b in itertools.pairwise(t)],
+        [a + b for a, b in itertools.product(t, "xy")], list(itertools.chain("z", t)), list(itertools.islice(t, 1, 3)),
+        [a + b for a, b in itertools.combinations(t, 2)], functools.reduce(lambda a, c: a + (c == "a"), t, 0),
+        list(itertools.takewhile(lambda c: c != "b", t)),
+    ),
+    "unbound": lambda t, n: (
+        str.upper(t), str.count(t, "a"), [*map(str.swapcase, t)], len([*filter(str.isalpha, t)]),
+        str.join("-", [t, "z"]), sorted([t, "C"], key=str.lower),
+    ),
+    "chosen": lambda t, n: (
+        "Fizz" * (n % 3 == 0) + "Buzz" * (n % 5 == 0) or str(n), len(t * (n > 0)), ["ab" * (n + k > 1) + t for k in range(3)],
+    ),
     "classes": lambda t, n: (isinstance(t, str), type(t) is str, isinstance(t, int | list), t is not None),
 }  # fmt: skip
 TEXTS = ("abaab", "aaaaa", "Ab a ", "12-3b", "bbaba", "  aB5")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -48,22 +47,15 @@ def _decimal(codes: Any, lower: Any, place: Any, has_sign: Any) -> tuple[Any, An
     exponent = jnp.minimum(exponent, 10_000) * jnp.where(jnp.any(has_exponent_sign & (codes == ord("-"))), -1, 1)
     scale = exponent - jnp.sum(in_mantissa & (jnp.cumsum(is_point) > 0))
     dtype = jnp.zeros((), float).dtype
-    powers = jnp.asarray(10.0 ** np.arange(int(np.log10(np.finfo(dtype).max)) + 1), dtype)
+    powers = jnp.asarray([float(f"1e{k}") for k in range(int(np.log10(np.finfo(dtype).max)) + 1)], dtype)
     most = powers.shape[0] - 1
-    mantissa = _mantissa(in_mantissa, codes, dtype)
+    digits = jnp.where(in_mantissa, codes - ord("0"), 0).astype(dtype)
+    mantissa = jnp.sum(digits * powers[jnp.clip(_after(in_mantissa), 0, most)])
     for _ in range(2):
         step = jnp.clip(scale, -most, most)
         mantissa = jnp.where(step < 0, mantissa / powers[jnp.abs(step)], mantissa * powers[jnp.abs(step)])
         scale -= step
     return mantissa, fits
-
-
-def _mantissa(is_digit: Any, codes: Any, dtype: Any) -> Any:
-    def with_digit(value: Any, each: tuple[Any, Any]) -> tuple[Any, None]:
-        is_one, code = each
-        return jnp.where(is_one, value * 10 + (code - ord("0")).astype(dtype), value), None
-
-    return jax.lax.scan(with_digit, jnp.zeros((), dtype), (is_digit, codes))[0]
 
 
 def _after(digits: Any) -> Any:

@@ -384,9 +384,7 @@ class Builtins(InTrace):
     def _filter(self, function: Any, iterable: Any) -> Any:
         """``filter``; of traced elements, a list of traced length."""
         function, iterable = self._bool if function is None else self.call(function), self._items(iterable)
-        if can_stage(iterable, self.backend) or (
-            isinstance(iterable, list | tuple) and builtins.any(map(self.backend.is_traced, iterable))
-        ):
+        if can_stage(iterable, self.backend) or (isinstance(iterable, list | tuple) and holds_traced(iterable)):
             return self._filtered(function, iterable)
         return self._iterated("filter", filter(lambda value: self.python_test(function(value), "filter"), iterable))
 
