@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import math
 import sys
@@ -16,6 +17,7 @@ from autograph.runtime.containers.iterators import SequenceIterator
 from autograph.runtime.containers.traced_lists import is_traced_list
 from autograph.runtime.effects.raising import meets_handler
 from autograph.runtime.effects.staged_raises import Raising
+from autograph.runtime.layouts.optional import possible_values
 from autograph.runtime.layouts.statement_variables import holds_traced
 from autograph.runtime.staging.access.user_methods import is_indexed
 from autograph.runtime.staging.builtins.reductions import Generator
@@ -60,6 +62,12 @@ class LibraryFunctions:
     def stepped(self, step: Callable[[Any], Any], iterator: Any, default: Any) -> Any:
         """``next(iterator, default)``, of an iterator that ``step`` advances."""
         return self._convert(_stepped)(step, iterator, default)
+
+    def member(self, kind: type[enum.Enum], value: Any) -> Any:
+        """``kind(value)``, of the members of an enum."""
+        if all(isinstance(each, kind) for each in possible_values(value)):
+            return value
+        return self._convert(_member)(kind, value)
 
     def has_attribute(self, value: Any, name: str) -> Any:
         """``hasattr(value, name)`` of a property, which may raise."""
@@ -143,6 +151,13 @@ def _stepped(step: Callable[[Any], Any], iterator: Any, default: Any) -> Any:
         return step(iterator)
     except StopIteration:
         return default
+
+
+def _member(kind: type[enum.Enum], value: Any) -> Any:
+    for each in kind:
+        if value == each.value:
+            return each
+    raise ValueError(f"{value!r} is not a valid {kind.__qualname__}")
 
 
 def _has_attribute(value: Any, name: str) -> bool:
