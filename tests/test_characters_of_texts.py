@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections import Counter
 
 import jax
@@ -49,6 +51,19 @@ READ = {
         "a" in list(t), list(t).count("a"), set(t) == {"a", "b"},
     ),
     "keys": lambda t, n: ({"abaab": 1, "": 2}.get(t, 3), t in {"aaaaa": 0}, [{"a": 5}.get(c, n) for c in t], len(set(t)), Counter(t)),
+    "iterators": lambda t, n: (
+        [(c, len(list(group))) for c, group in itertools.groupby(t)], [a + b for a, b in itertools.pairwise(t)],
+        [a + b for a, b in itertools.product(t, "xy")], list(itertools.chain("z", t)), list(itertools.islice(t, 1, 3)),
+        [a + b for a, b in itertools.combinations(t, 2)], functools.reduce(lambda a, c: a + (c == "a"), t, 0),
+        list(itertools.takewhile(lambda c: c != "b", t)),
+    ),
+    "unbound": lambda t, n: (
+        str.upper(t), str.count(t, "a"), [*map(str.swapcase, t)], len([*filter(str.isalpha, t)]),
+        str.join("-", [t, "z"]), sorted([t, "C"], key=str.lower),
+    ),
+    "chosen": lambda t, n: (
+        "Fizz" * (n % 3 == 0) + "Buzz" * (n % 5 == 0) or str(n), len(t * (n > 0)), ["ab" * (n + k > 1) + t for k in range(3)],
+    ),
     "classes": lambda t, n: (isinstance(t, str), type(t) is str, isinstance(t, int | list), t is not None),
 }  # fmt: skip
 TEXTS = ("abaab", "aaaaa", "Ab a ", "12-3b", "bbaba", "  aB5")
@@ -308,6 +323,33 @@ LITERALS = [
     "00_",
     "0_0",
 ]
+
+
+FLOATS = "12.5 -.5e1 +1_0. 1E-2 Infinity -inf nan 1e9999 -1e-9999 16777216".split()
+NO_FLOATS = [*". 1.2.3 e5 1e 1e+ 1e5.0 --1 1__0 _1 1_ 1_.5 in infx 0x1".split(), "", "1 2"]
+
+
+def test_a_text_is_read_as_a_float():
+    program = built(lambda t, n: float(t))
+    for transformed in (ag.function(program), jax.jit(ag.convert(program))):
+        for text in FLOATS:
+            found = float(transformed(codes_of(text.center(10)), jnp.int32(1)))
+            np.testing.assert_allclose(found, float(text), rtol=1e-6)
+            assert np.signbit(found) == np.signbit(float(text))
+
+
+def test_a_text_that_is_no_float_raises():
+    def read(text):
+        try:
+            return float(text)
+        except ValueError:
+            return -1.0
+
+    compiled = ag.function(built(lambda t, n: read(t)))
+    for text in NO_FLOATS:
+        assert compiled(codes_of(text.ljust(5)), jnp.int32(1)) == -1.0, text
+    with pytest.raises(ValueError, match="could not convert string to float: '1e'"):
+        jax.block_until_ready(ag.function(built(lambda t, n: float(t)))(codes_of("1e"), jnp.int32(1)))
 
 
 def outcome(call):

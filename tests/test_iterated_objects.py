@@ -145,9 +145,39 @@ def by_one_iterator(n):
     return total, sum(once), next(once.rest, -1), once.asked
 
 
+class Tree:
+    def __init__(self, key):
+        self.key, self.left, self.right = key, None, None
+
+    def __iter__(self):
+        if self.left:
+            yield from self.left
+        yield self.key
+        if self.right:
+            yield from self.right
+
+    def insert(self, key):
+        side = "left" if key < self.key else "right"
+        node = getattr(self, side)
+        if node is None:
+            setattr(self, side, Tree(key))
+        else:
+            node.insert(key)
+
+
+def by_recursion(n):
+    tree, total = Tree(10), 0
+    for key in (n, 3, n + 1):
+        tree.insert(key)
+    for key in tree:
+        total = total * 3 + key
+    return total, list(tree)
+
+
 PROGRAMS = [
     *(consumed, searched, comprehended, looped, by_generator, by_map_and_chain, unpacked, by_an_iterator_of_a_class),
     by_one_iterator,
+    by_recursion,
 ]
 
 

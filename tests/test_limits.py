@@ -395,6 +395,17 @@ def elements():
         [None, None, "a"],
     )
 
+    class Stack(list):
+        pass
+
+    def pushed(x):
+        stack = Stack([x])
+        if x > 1:
+            stack.append(x)
+        return len(stack)
+
+    refused(pushed, X, words="The length of a Stack, a subclass of list")
+
 
 @claim("A list that grows in a loop")
 def growing():

@@ -12,6 +12,7 @@ import pytest
 
 import autograph as ag
 from tests import staged
+from tests.agreement import agrees_when_compiled
 from tests.outcomes import agrees_when_transformed
 
 
@@ -350,3 +351,59 @@ def test_what_runs_after_the_init_of_a_dataclass_is_staged():
     with pytest.raises(ValueError, match="a negative width"):
         compiled(jnp.float32(1.0), jnp.float32(-1.0))
     assert jax.grad(lambda x: ag.function(lambda x: Interval(x, 1.0).high)(x))(37.0) == 0.25
+
+
+class Cell:
+    def __init__(self, value, inner=None):
+        self.value, self.inner = value, inner
+
+
+def replaced_on_one_path_and_written_inside_on_the_other(n):
+    kept = Cell(1, Cell(2))
+    top = Cell(0, kept)
+    if n < 8:
+        if n < 3:
+            top.inner = Cell(5, Cell(6))
+    elif n > 9:
+        kept.inner = Cell(n)
+    return top.inner.value, top.inner.inner.value, kept.inner.value
+
+
+def replaced_on_one_path_and_set_inside_on_the_other(n):
+    kept, found = Cell(n), 0
+    top = Cell(0, kept)
+    if n <= 2:
+        kept.inner = Cell(3)
+    node = kept if n < 8 else None
+    if node is None:
+        if n < 10:
+            top.inner = Cell(7)
+    elif n > 3:
+        node.inner = Cell(n + 1)
+    if top.inner.inner is not None:
+        found = top.inner.inner.value
+    return top.inner.value, found
+
+
+def containers_replaced_on_one_path_and_written_inside_on_the_other(n):
+    kept = Cell([[1], [2]], {"a": Cell(3)})
+    top = Cell(0, kept)
+    if n < 8:
+        if n < 3:
+            top.inner = Cell([[5], [6]], {"a": Cell(7)})
+    elif n > 9:
+        kept.value[0] = [n]
+        kept.inner["a"] = Cell(n)
+    return top.inner.value, kept.value, top.inner.inner["a"].value, kept.inner["a"].value
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        replaced_on_one_path_and_written_inside_on_the_other,
+        replaced_on_one_path_and_set_inside_on_the_other,
+        containers_replaced_on_one_path_and_written_inside_on_the_other,
+    ],
+)
+def test_an_object_that_one_path_replaces_is_what_the_other_has_made_of_it(program):
+    agrees_when_compiled(program, (4,), (1,), (9,), (12,))

@@ -23,6 +23,11 @@ def is_integer(value: Any) -> bool:
     return jnp.ndim(value) == 0 and bool(jnp.issubdtype(jnp.result_type(value), jnp.integer))
 
 
+def is_count(value: Any) -> bool:
+    """Whether a number, or an array, says how often to repeat something: an integer, or a truth value."""
+    return is_integer(value) or (jnp.ndim(value) == 0 and jnp.result_type(value) == np.bool_)
+
+
 class Count:
     """How many elements arrays have: those that surely have as many share one.
 

@@ -117,6 +117,9 @@ class Characters(TextOfLists):
         return TracedText(joined_text, (one, other)) if None in read else joined(read)
 
     def __mul__(self, count: Any) -> Any:
+        if type(count) is not bool and jnp.result_type(count) == np.bool_:  # the length of which has a bound
+            codes, length = self.arrays()
+            return Characters(codes_of_length(codes, length * count))
         return Characters(self.codes * count)
 
     __rmul__ = __mul__

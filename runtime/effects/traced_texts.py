@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from autograph.runtime.containers.lengths import is_integer
+from autograph.runtime.containers.lengths import is_count
 from autograph.runtime.effects.as_python import in_a_text, resolved_values
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.one_of import is_one_of
@@ -103,7 +103,7 @@ class TracedText(DeferredText):
         if type(count) is int and (found := LANGUAGE.operators.texts.characters_of(self)) is not None:
             if isinstance(found.size(), int):
                 return found * count
-        return TracedText(repeated_text, (self, count)) if is_integer(count) else NotImplemented
+        return TracedText(repeated_text, (self, count)) if is_count(count) else NotImplemented
 
     __rmul__ = __mul__
 

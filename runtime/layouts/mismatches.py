@@ -43,7 +43,7 @@ class Mismatch:
     Attributes:
       is_structure: whether the two are built differently; else they are leaves.
       is_room: whether they are the buffers of an array that is filled element by element.
-      is_list: whether they are what a list holds that existed before the function ran.
+      list_class: the class of the list that holds them, and that converted code has not made.
       is_too_many: whether they are constants, more than a value can be one of.
       places: of two leaves, where each is among those of its side, if it is.
       lines: the user's lines that make either side, where they are known.
@@ -54,7 +54,7 @@ class Mismatch:
     right: Layout
     is_structure: bool = False
     is_room: bool = False
-    is_list: bool = False
+    list_class: type | None = None
     is_too_many: bool = False
     places: tuple[int | None, int | None] = (None, None)
     lines: tuple[str | None, str | None] = (None, None)
@@ -186,7 +186,12 @@ def _of_containers(mismatches: Sequence[Mismatch]) -> str | None:
     """What to do about lists and dicts that differ in their length, their keys or their identity; None if that is not it."""
     for each in mismatches:
         left, right = _inner(each.left), _inner(each.right)
-        if each.is_list and each.is_structure:
+        if each.list_class is not None and each.is_structure and each.list_class is not list:
+            return (
+                f"The length of a {each.list_class.__name__}, a subclass of list, must not depend on the path: hold a list in an "
+                "attribute of a class that is no list."
+            )
+        if each.list_class is not None and each.is_structure:
             return (
                 f"The function did not create this list, so its length must not depend on the path: append to a copy, list({each.name}), "
                 "and return the copy."

@@ -137,6 +137,7 @@ class Operators(InTrace):
             is_converted=self._is_converted,
             new_list=self.new_list,
             bar_of=lambda cls: self.bars.instead_of(cls),
+            member=lambda cls, value: self.library.member(cls, value),
         )
 
     @lazy

@@ -16,6 +16,11 @@ def user_method(kind: type, name: str) -> types.FunctionType | None:
     return method if type(method) is types.FunctionType and not is_library(method) else None
 
 
+def is_indexed(kind: type) -> bool:
+    """Whether Python goes over the objects of a user's class by ``__getitem__``, up to an IndexError."""
+    return not hasattr(kind, "__iter__") and user_method(kind, "__getitem__") is not None
+
+
 def has_order(value: Any) -> bool:
     """Whether a user's class says which of two objects goes before the other."""
     return any(user_method(type(value), name) is not None for name in ("__lt__", "__gt__"))

@@ -17,11 +17,13 @@ import numpy as np
 from autograph.runtime.containers.iterables import StagedItems, StagedRange, can_stage
 from autograph.runtime.containers.iterators import EndlessIterator, Iterated
 from autograph.runtime.containers.traced_lists import is_array_list, is_traced_list
+from autograph.runtime.effects.traced_texts import is_traced_text
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.statement_variables import holds_traced
 from autograph.runtime.staging.builtins import generator_forms as forms
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
 # What calls the functions it is given, and is not written in Python.
@@ -138,6 +140,8 @@ class DerivedGenerators:
                 return overload(*args, **kwargs)
             if plain in _OF_SIZE and any(map(self.generators.backend.is_traced, (*args[1:], *kwargs.values()))):
                 raise _unknown_size(plain)
+            if plain is not itertools.repeat:
+                args = _with_characters(args, 2 if plain is functools.reduce else len(args))
             found = None
             if form is not None and plain not in _OF_LISTS and any(map(_has_open_length, _iterables_of(plain, args))):
                 found = form(*args, **kwargs)
@@ -399,6 +403,15 @@ def _slice_of(*bounds: Any) -> tuple[Any, Any, Any]:
 
 def _is_open_range(value: Any) -> bool:
     return isinstance(value, StagedRange) and value.is_traced()
+
+
+def _with_characters(args: tuple[Any, ...], count: int) -> tuple[Any, ...]:
+    """The arguments, with lists of their characters for texts of traced values among the first, and for strings beside these."""
+    if not any(map(is_traced_text, args[:count])):
+        return args
+    read = LANGUAGE.operators.texts.read
+    given = [read(each).items() if is_traced_text(each) else each for each in args[:count]]
+    return (*(tuple(each) if type(each) is str else each for each in given), *args[count:])
 
 
 def _has_open_length(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import math
 import sys
@@ -16,7 +17,9 @@ from autograph.runtime.containers.iterators import SequenceIterator
 from autograph.runtime.containers.traced_lists import is_traced_list
 from autograph.runtime.effects.raising import meets_handler
 from autograph.runtime.effects.staged_raises import Raising
+from autograph.runtime.layouts.optional import possible_values
 from autograph.runtime.layouts.statement_variables import holds_traced
+from autograph.runtime.staging.access.user_methods import is_indexed
 from autograph.runtime.staging.builtins.reductions import Generator
 
 Check = Callable[[Any, type[Exception], str], None]
@@ -60,6 +63,12 @@ class LibraryFunctions:
         """``next(iterator, default)``, of an iterator that ``step`` advances."""
         return self._convert(_stepped)(step, iterator, default)
 
+    def member(self, kind: type[enum.Enum], value: Any) -> Any:
+        """``kind(value)``, of the members of an enum."""
+        if all(isinstance(each, kind) for each in possible_values(value)):
+            return value
+        return self._convert(_member)(kind, value)
+
     def has_attribute(self, value: Any, name: str) -> Any:
         """``hasattr(value, name)`` of a property, which may raise."""
         return self._convert(_has_attribute)(value, name)
@@ -81,8 +90,11 @@ class LibraryFunctions:
         return self._convert(_advanced)(iterator)
 
     def remaining(self, iterator: Any) -> Any:
-        """A generator of the items that are left, each of which advances the iterator, which is one of the user's if it has no position."""
-        return self._convert(_remaining if isinstance(iterator, SequenceIterator) else _of_steps)(iterator)
+        """A generator of the items that are left, each of which advances the iterator, which is one of the user's if it has no
+        position; or of the items of a user's sequence."""
+        if isinstance(iterator, SequenceIterator):
+            return self._convert(_remaining)(iterator)
+        return self._convert(_by_index if is_indexed(type(iterator)) else _of_steps)(iterator)
 
     def _overload(self, plain: Any, twin: Any, **options: Any) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -141,6 +153,13 @@ def _stepped(step: Callable[[Any], Any], iterator: Any, default: Any) -> Any:
         return default
 
 
+def _member(kind: type[enum.Enum], value: Any) -> Any:
+    for each in kind:
+        if value == each.value:
+            return each
+    raise ValueError(f"{value!r} is not a valid {kind.__qualname__}")
+
+
 def _has_attribute(value: Any, name: str) -> bool:
     try:
         getattr(value, name)
@@ -174,6 +193,17 @@ def _of_steps(iterable: Any) -> Iterator[Any]:
         except StopIteration:
             return
         yield item
+
+
+def _by_index(items: Any) -> Iterator[Any]:
+    index = 0
+    while True:
+        try:
+            item = items.__getitem__(index)
+        except IndexError:
+            return
+        yield item
+        index += 1
 
 
 def _items_from(items: Any, start: Any) -> Any:

@@ -46,7 +46,7 @@ from autograph.runtime.layouts.optional import Optional, is_number_choice, may_b
 from autograph.runtime.layouts.statement_variables import holds_traced, value_of
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.operations import OPERATOR_FUNCTIONS, Operations
-from autograph.runtime.staging.access.user_methods import has_own_equality, user_method
+from autograph.runtime.staging.access.user_methods import has_own_equality, is_indexed, user_method
 from autograph.runtime.staging.builtins.derived_generators import CALLING
 from autograph.runtime.staging.builtins.keys import in_any_order
 from autograph.runtime.staging.builtins.library_functions import LibraryFunctions
@@ -202,7 +202,9 @@ class Builtins(InTrace):
             return container.has(item)
         if (method := user_method(type(container), "__contains__")) is not None:
             return self._bool(self.call(method)(container, item))
-        if user_method(type(container), "__iter__") is not None:
+        if user_method(type(container), "__iter__") is not None or (
+            is_indexed(type(container)) and (holds_traced(item) or self.generators.may_end_at_run_time(container))
+        ):
             return self.contains(item, self._list(container))
         return item in container
 
@@ -382,9 +384,7 @@ class Builtins(InTrace):
     def _filter(self, function: Any, iterable: Any) -> Any:
         """``filter``; of traced elements, a list of traced length."""
         function, iterable = self._bool if function is None else self.call(function), self._items(iterable)
-        if can_stage(iterable, self.backend) or (
-            isinstance(iterable, list | tuple) and builtins.any(map(self.backend.is_traced, iterable))
-        ):
+        if can_stage(iterable, self.backend) or (isinstance(iterable, list | tuple) and holds_traced(iterable)):
             return self._filtered(function, iterable)
         return self._iterated("filter", filter(lambda value: self.python_test(function(value), "filter"), iterable))
 
@@ -615,8 +615,8 @@ class Builtins(InTrace):
             given = value = value_of(args[0])
             if (method := user_method(type(value), f"__{kind.__name__}__")) is not None:
                 value = self.call(method)(value)
-            if kind is int and isinstance(value, TracedText):
-                return self.checks.texts.number(value)
+            if isinstance(value, TracedText):
+                return self.checks.texts.number(value) if kind is int else self.checks.texts.float_number(value)
             if not (self.backend.is_traced(value) or (kind is float and isinstance(value, jax.core.Tracer))):
                 return kind(value if isinstance(value, kind) else given)
             value = jnp.reshape(value, ())

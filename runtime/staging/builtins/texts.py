@@ -15,13 +15,14 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.backends.selected import STAGING
-from autograph.runtime.containers.lengths import check, is_integer
+from autograph.runtime.containers.lengths import check, is_count, is_integer
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
 from autograph.runtime.effects.characters import Characters, code_list, codes_of_length, joined, joined_list
 from autograph.runtime.effects.traced_texts import TracedText, character, is_text, is_traced_text, repeated_text
 from autograph.runtime.layouts.describe import unflatten
 from autograph.runtime.layouts.kinds import Array, Layout, Static, leaves_of, rooms_of
 from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of
+from autograph.runtime.staging.builtins.float_literals import float_of
 
 _BASES: Mapping[Any, tuple[int, str]] = types.MappingProxyType({bin: (2, "0b"), oct: (8, "0o"), hex: (16, "0x")})
 # The bases of the formats of integers, by which f-strings and `format` write them.
@@ -139,6 +140,19 @@ class Texts:
 
         return call
 
+    def unbound(self, method: Any) -> Callable[..., Any]:
+        """A method of `str`, to be called with the text: ``map(str.upper, words)``."""
+
+        def call(*given: Any, **kwargs: Any) -> Any:
+            if not given or not is_text(given[0]):
+                return method(*given, **kwargs)  # raises
+            text, *args = given
+            if isinstance(text, str):
+                return self._checks.call(method.__get__(text))(*args, **kwargs)
+            return getattr(self.read(text), method.__name__)(*args, **kwargs)
+
+        return functools.update_wrapper(call, method, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+
     def _ord(self, text: Any) -> Any:
         if not isinstance(text, TracedText):
             return ord(text)
@@ -192,6 +206,17 @@ class Texts:
         after = jnp.sum(is_digit) - jnp.cumsum(is_digit)
         value = jnp.sum(jnp.where(is_digit, digit.astype(dtype) * powers[after], 0), dtype=dtype)
         return STAGING.number(jnp.where(codes[0] == ord("-"), -value, value), int)
+
+    def float_number(self, text: Any) -> Any:
+        """``float(text)``."""
+        value, fits = float_of(*self.read(text).strip(_SPACE).arrays())
+
+        def message(shown: Any) -> str:
+            return f"could not convert string to float: {shown!r}"
+
+        error = lambda: self._checks.exception(ValueError, self._checks.text(message, text))  # noqa: E731
+        check(fits, error, is_needed=False)
+        return STAGING.number(value, float)
 
 
 def _digit_values(codes: Any) -> Any:
@@ -310,7 +335,10 @@ def _pieces_of_list(separator: str, items: Any) -> list[_Piece] | None:
 
 def _is_bounded(pieces: Sequence[_Piece]) -> bool:
     """Whether it is known while tracing how many characters these are at most."""
-    return all(isinstance(piece.value, int) or not isinstance(piece.form, _Times) for piece in pieces)
+    return all(
+        not isinstance(piece.form, _Times) or isinstance(piece.value, int) or piece.value.dtype == np.bool_
+        for piece in pieces
+    )
 
 
 def _characters(piece: _Piece) -> Characters:
@@ -329,7 +357,7 @@ def _characters(piece: _Piece) -> Characters:
     if isinstance(form, _Times):
         pieces = _pieces(form.text)
         assert pieces is not None
-        return Characters(joined(list(map(_characters, pieces))).codes * value)
+        return joined(list(map(_characters, pieces))) * value
     if value.dtype == np.bool_:
         return _of_table(("False", "True"), value.astype(int))
     return _digits(value, *(form if isinstance(form, tuple) else (_FORMATS[form], "")))
@@ -400,7 +428,7 @@ class _Mark:
         return self._marked("")
 
     def __mul__(self, text: Any) -> str:
-        if type(text) is not str or not (hasattr(self._value, "dtype") and is_integer(self._value)):
+        if type(text) is not str or not (hasattr(self._value, "dtype") and is_count(self._value)):
             raise _NotWritten
         return self._marked(_Times(text))
 

@@ -140,6 +140,8 @@ class Calls(InTrace):
         if kind is CACHE:
             return self._operators.wrappers.cached(called)
         if kind in (types.MethodDescriptorType, types.WrapperDescriptorType):
+            if called.__objclass__ is str and not self.backend.is_eager():
+                return self._operators.texts.unbound(called)
             return self._operators.writes.unbound(called)
         if kind is types.MethodWrapperType:
             return self._operators.writes.special(called)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import linecache
 import types
@@ -11,6 +12,7 @@ from typing import Any
 
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.layouts.statement_variables import holds_traced
 
 
 class ClassCalls(InTrace):
@@ -23,6 +25,7 @@ class ClassCalls(InTrace):
       is_converted: whether a function is what a conversion has made.
       new_list: returns a list of the trace that holds what a list does.
       bar_of: returns what is called in place of a class of tqdm's; None of any other.
+      member: returns the member of an enum that a value, which only the run knows, belongs to.
     """
 
     def __init__(
@@ -35,6 +38,7 @@ class ClassCalls(InTrace):
         is_converted: Callable[[Any], bool],
         new_list: Callable[[Any], Any],
         bar_of: Callable[[Any], Any],
+        member: Callable[[type[enum.Enum], Any], Any],
     ) -> None:
         super().__init__(trace)
         self.recursive = recursive
@@ -43,11 +47,14 @@ class ClassCalls(InTrace):
         self.is_converted = is_converted
         self.new_list = new_list
         self.bar_of = bar_of
+        self.member = member
 
     def of(self, cls: type) -> Any:
         """A user's class, called so that its ``__init__`` is converted; others as they are, but for tqdm's."""
         if (bar := self.bar_of(cls)) is not None:
             return bar
+        if _is_closed_enum(cls):
+            return functools.partial(self._member, cls)
         if dataclasses.is_dataclass(cls) and not hasattr(cls, "__post_init__"):
             fields = _lists_by_default(cls)
             return functools.partial(self._with_own_lists, cls, fields) if fields else cls
@@ -72,6 +79,12 @@ class ClassCalls(InTrace):
             return instance
 
         return construct if converted is not init or self.is_converted(init) else cls
+
+    def _member(self, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """The member of an enum that a value belongs to."""
+        if len(args) == 1 and not kwargs and holds_traced(args[0]):
+            return self.member(cls, args[0])
+        return cls(*args, **kwargs)
 
     def _by_own_new(self, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
         """An object of a class with a ``__new__`` of the user's, which may return one that it has made before."""
@@ -119,6 +132,13 @@ class ClassCalls(InTrace):
             if type(value) is list and id(value) not in given:
                 object.__setattr__(made, name, self.new_list(value))
         return made
+
+
+def _is_closed_enum(cls: type) -> bool:
+    """Whether a class has members, and no values that become one when they are asked for."""
+    if not issubclass(cls, enum.Enum) or issubclass(cls, enum.Flag) or not cls.__members__:
+        return False
+    return "_missing_" not in {name for base in cls.__mro__ if not is_library(base) for name in vars(base)}
 
 
 def _check_none(result: Any) -> None:

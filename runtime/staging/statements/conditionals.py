@@ -386,7 +386,10 @@ class Conditionals(InTrace):
             elif not any(id(getattr(written[key], "owner", None)) in end.born for end in ends):
                 value = written[key].get()
                 entry = entry | {id(part): part for part in parts_of(value).values()}
-                sides = [EndParts(value, self.identities) if side is None else side for side in sides]
+                sides = [
+                    EndParts(value, self.identities).left_by(value, end.parts) if side is None else side
+                    for side, end in zip(sides, ends, strict=True)
+                ]
             found.append(tuple(sides))
         parts = JoinedParts(self.identities, self.journal, where, predicate, found, results, surely)
         parts.resolve(entry, snapshot.reachable())

@@ -23,9 +23,9 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.loop_bodies import LoopBody
 from autograph.runtime.layouts.objects import attributes_of
-from autograph.runtime.layouts.optional import Optional, held_in
+from autograph.runtime.layouts.optional import Optional, held_in, used
 from autograph.runtime.layouts.statement_variables import CellVariable, holds_traced
-from autograph.runtime.staging.access.user_methods import user_method
+from autograph.runtime.staging.access.user_methods import is_indexed, user_method
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS
 from autograph.runtime.staging.statements.loop_state import ForLoop
 from autograph.runtime.staging.statements.rolling import tells
@@ -121,7 +121,8 @@ class Generators(InTrace):
 
     def iterated(self, iterable: Any) -> Any:
         """What a loop over an object of the user's goes over: the iterator that its `__iter__` returns, or the sequence that this
-        has made it of. Anything else as it is."""
+        has made it of; over what may be None, the value. Anything else as it is."""
+        iterable = used(iterable)
         LANGUAGE.operators.refuse_hidden(iterable)
         if is_traced_text(iterable) and not self.backend.is_eager():
             return LANGUAGE.operators.texts.read(iterable).items()
@@ -154,9 +155,11 @@ class Generators(InTrace):
         return source
 
     def may_end_at_run_time(self, iterable: Any) -> bool:
-        """Whether this is an iterator of a class of the user's that holds what only run time knows."""
+        """Whether this is an iterator of a class of the user's, or a sequence of one that has only ``__getitem__``, that holds
+        what only run time knows."""
         kind = type(iterable)
-        if user_method(kind, "__next__") is None or user_method(kind, "__iter__") is None or self.backend.is_eager():
+        is_iterator = user_method(kind, "__next__") is not None and user_method(kind, "__iter__") is not None
+        if self.backend.is_eager() or not (is_iterator or is_indexed(kind)):
             return False
         return any(map(holds_traced, attributes_of(iterable).values()))
 
@@ -232,6 +235,7 @@ class Generators(InTrace):
 
     def yielded_from(self, body: LoopBody, iterable: Any) -> Any:
         """What runs instead of ``yield from iterable``."""
+        iterable = used(iterable)
         source = self.source_of(iterable)
         if source is not None:
             return self.run(source, body)

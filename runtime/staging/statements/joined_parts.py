@@ -16,8 +16,8 @@ from autograph.runtime.containers.parts import WHOLE, Path, parts_of, placed
 from autograph.runtime.heap.elements import element_marks
 from autograph.runtime.heap.holders import reached
 from autograph.runtime.heap.identities import Condition, Identities, Marks, all_of, any_of, evaluated
-from autograph.runtime.heap.journal import MUTABLE_CONTAINERS, ContentsPlace, Journal
-from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.heap.journal import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Journal
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.statement_variables import Variable
 
 
@@ -40,6 +40,26 @@ class EndParts:
             self.surely[path] = frozenset(mark for mark, condition in conditions.items() if condition is True)
             # Writes to objects that lead to each other are found by which may be one: what the block knows of them stays in it.
             self.apart[path] = frozenset() if is_plain_object(part) else identities.apart_from(id(part))
+
+    def left_by(self, value: Any, written: Mapping[Any, EndParts]) -> EndParts:
+        """These parts of ``value``, with what a branch that has ``written`` to attributes and containers in it has left there."""
+        for path, part in parts_of(value).items() if written else ():
+            if self.ids.get(path) != id(part):
+                continue  # the branch has put another in its place
+            for name in attributes_of(part) if is_plain_object(part) else (None,):
+                place = ContentsPlace(part) if name is None else AttributePlace(part, name)
+                if (inside := written.get(place.key)) is not None:
+                    self._replace(path if name is None else (*path, name), inside, name is None)
+        return self
+
+    def _replace(self, path: Path, inside: EndParts, is_contents: bool) -> None:
+        n = len(path) + is_contents
+        for name in ("ids", "marks", "surely", "apart"):
+            own, new = getattr(self, name), getattr(inside, name)
+            kept = {each: found for each, found in own.items() if len(each) < n or each[: len(path)] != path}
+            setattr(
+                self, name, kept | {(*path, *rest): found for rest, found in new.items() if len(rest) >= is_contents}
+            )
 
 
 def made_anew(part: Any, journal: Journal) -> Any:

@@ -310,7 +310,11 @@ class Join:
         owner = place.owner if isinstance(place, ContentsPlace) else None
         self.add(place.name, on_true, on_false, owner, isinstance(place, AttributePlace))
         if isinstance(place, ContentsPlace) and isinstance(place.owner, list):
-            found[count:] = [dataclasses.replace(each, is_list=each.name == place.name) for each in found[count:]]
+            kind = list if has_contents(place.owner) else type(place.owner)
+            found[count:] = [
+                dataclasses.replace(each, list_class=kind if each.name == place.name else None)
+                for each in found[count:]
+            ]
             self._differing += [place.owner] * (len(found) > count)
 
     def add(self, name: str, on_true: Side, on_false: Side, owner: Any = None, is_attribute: bool = False) -> None:
