@@ -47,7 +47,7 @@ from autograph.runtime.staging.operators import Operators
 from autograph.runtime.staging.policy.loop_options import set_loop_options
 from autograph.runtime.staging.policy.user_classes import classes_around, operator_methods, writes_unseen
 from autograph.runtime.staging.policy.wrappers import CACHE
-from autograph.runtime.state.given_arrays import ArrayView, GivenArray
+from autograph.runtime.state.given_arrays import ArrayView, GivenArray, LocalArray
 from autograph.runtime.state.variables import Variable, accept_variables
 from autograph.runtime.tracing.language import use_language
 from autograph.runtime.tracing.locations import is_internal
@@ -57,7 +57,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")
 
-accept_variables((Variable, GivenArray, ArrayView))
+accept_variables((Variable, GivenArray, ArrayView, LocalArray))
 for _package in (autograph.runtime, autograph.backends):
     jax_compat.leave_out_of_source_lines(os.path.dirname(os.path.abspath(str(_package.__file__))) + os.sep)
 

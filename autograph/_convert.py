@@ -27,6 +27,7 @@ import gast
 from autograph._analysis.children import walk
 from autograph._analysis.python_only import python_only
 from autograph._analysis.scopes import bound_anywhere, names_in
+from autograph._analysis.shared_arrays import SharedWrites, shared_writes
 from autograph._analysis.truths import Truths
 from autograph._elifs import flatten_elifs
 from autograph._listing import Listing, lines_with_origins
@@ -133,6 +134,7 @@ class Converter:
         self._closures: OrderedDict[int, None] = OrderedDict()
         self._lock = threading.RLock()
         self._asking: defaultdict[str, set[int]] = defaultdict(set)
+        self._shared: defaultdict[str, dict[int, SharedWrites]] = defaultdict(dict)
         self.version = 0
 
     def convert(self, function: types.FunctionType, stops: bool = False) -> types.FunctionType:
@@ -247,6 +249,18 @@ class Converter:
         known = self._outputs.get(id(function.__code__))
         return known is None or known.output.calls
 
+    def is_shared(self, filename: str, line: int, entry: tuple[str, int] | None) -> bool:
+        """Whether a line writes to what other names may lead to, the caller's of the function too, if that is not ``entry``."""
+        known = self._shared[filename].items() if filename in self._shared else ()
+        return any(
+            line in found.by_names or (line in found.by_callers and (filename, first) != entry)
+            for first, found in known
+        )
+
+    def is_sort(self, filename: str, line: int) -> bool:
+        """Whether a line is a statement ``x.sort()``, of which the result is of no use."""
+        return any(line in found.sorts for found in self._shared.get(filename, {}).values())
+
     def is_converted(self, function: types.FunctionType) -> bool:
         """Whether ``function`` is rewritten already, as a whole or as part of one that is.
 
@@ -339,6 +353,7 @@ class Converter:
         is_directive = functools.partial(self._is_loop_directive, own_names, imports, function)
         classes = self._classes_around(function)
         reason = python_only([node])
+        self._shared[source.filename][function.__code__.co_firstlineno] = shared_writes(node, parts)
         is_logging = functools.partial(self._logs, own_names, imports, function)
         own = own_names.__contains__
         special = classes.special_methods | (OPERATORS if self._asks(function.__code__) else frozenset())

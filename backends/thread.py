@@ -17,6 +17,7 @@ class _Thread(threading.local):
     Attributes:
       frame: the innermost recording, a `variables.Frame`, or None.
       followed: the arrays of the caller's whose writes a trace is to report, a `caller_arrays.Followed`, or None.
+      places: whether the NumPy arrays that the program makes are places in it, which all names see the writes to; see `ArraysHeld`.
       callers: the numbers of the arrays that the call which runs here is to write into; None where no call has said.
       context: what operators know of the program that is traced, a `staging.context.Context`; None before any has asked.
       raising: what surrounds what runs, as far as exceptions go, a `raising.Current`; likewise.
@@ -45,6 +46,7 @@ class _Thread(threading.local):
 
     frame: Any = None
     followed: Any = None
+    places: bool = False
     callers: Any = None
     context: Any = None
     raising: Any = None

@@ -21,6 +21,7 @@ LONG: dict[str, str] = {
     "runtime/staging/builtins/python_builtins.py": "the overloads of Python's builtins, a few lines each",
     "tests/generator_programs.py": "programs to run, one after the other",
     "tests/handled_programs.py": "programs to run, one after the other",
+    "tests/local_array_programs.py": "programs to run, one after the other",
     "tests/row_programs.py": "programs to run, one after the other",
     "tests/test_jax_compat.py": "a test for each of its functions",
     "tests/test_limits.py": "a function for each item of docs/limits.md",

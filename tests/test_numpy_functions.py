@@ -284,21 +284,12 @@ def fill(x):
     return a
 
 
-@pytest.mark.parametrize(
-    ("f", "words"),
-    [
-        (ufunc_to_output, "writes into an array in place"),
-        (ufunc_to_third, "writes into an array in place"),
-        (reduction_to_output, "writes into an array in place"),
-        (product_to_output, "writes into an array in place"),
-        (diagonal, "writes into an array in place"),
-        (fill, "The value of a traced array is needed here"),
-    ],
-)
-def test_a_numpy_function_that_is_to_write_traced_values_is_refused(f, words):
+@pytest.mark.parametrize("f", [ufunc_to_output, ufunc_to_third, reduction_to_output, product_to_output, diagonal, fill])
+def test_a_numpy_function_writes_traced_values_in_place(f):
+    expected = f(np.float32(2))
     for compiled in (ag.function(f), jax.jit(ag.convert(f))):
-        with pytest.raises(ag.StagingError, match=words):
-            compiled(jnp.float32(2))
+        for _ in range(2):
+            np.testing.assert_allclose(compiled(jnp.float32(2)), expected)
 
 
 def written_to_items(x):

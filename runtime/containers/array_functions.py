@@ -14,7 +14,7 @@ import numpy as np
 
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
-from autograph.runtime.containers.writing_functions import WRITING, at, into, itself_or
+from autograph.runtime.containers.writing_functions import DRAWING, WRITING, at, into, itself_or
 from autograph.runtime.layouts.statement_variables import items_of_sequence, value_of
 from autograph.runtime.tracing.language import LANGUAGE
 
@@ -99,6 +99,7 @@ def _numpy_twins() -> dict[Any, Callable[..., Any]]:
         twins[function] = itself_or(jnp.asarray)
     twins.update({np.ascontiguousarray: jnp.asarray, np.polyfit: _polyfit})
     twins.update(WRITING)
+    twins.update(DRAWING)
     return twins
 
 

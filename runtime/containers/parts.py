@@ -77,7 +77,9 @@ def _parts(value: Any, path: Path, around: frozenset[int]) -> Iterator[tuple[Pat
     children = _children(value)
     if children is None:
         return
-    if not isinstance(value, tuple) and (isinstance(value, list | dict) or not is_library(type(value))):
+    if not isinstance(value, tuple) and (
+        isinstance(value, list | dict) or is_plain_object(value) or not is_library(type(value))
+    ):
         yield path, value
     around |= {id(value)}
     for key, child in children:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.runtime.errors import StagingError
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.given_arrays import in_place, is_given
+from autograph.runtime.tracing.locations import user_location
 
 
 def into(function: Any, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -64,7 +67,7 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -
 
 def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     mode = "clip" if mode == "raise" else mode
-    in_place(a, lambda old: jnp.put(old, plain(ind), plain(v), mode, inplace=False), "np.put")
+    in_place(a, lambda old: jnp.put(old, jnp.asarray(plain(ind)), jnp.asarray(plain(v)), mode, inplace=False), "np.put")
 
 
 def _place(arr: Any, mask: Any, vals: Any) -> None:
@@ -79,6 +82,24 @@ def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     in_place(a, lambda old: jnp.fill_diagonal(old, plain(val), wrap, inplace=False), "np.fill_diagonal")
 
 
+def _drawn_while_tracing(name: str) -> Callable[..., Any]:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise StagingError(
+            f"{user_location()}\n  {name} is given traced values, but NumPy's and Python's random numbers are drawn once, while tracing.\n"
+            "  Use autograph.random: x = autograph.random.permutation(x), autograph.random.set_seed(s) with a Python number."
+        )
+
+    return refuse
+
+
+DRAWING: Mapping[Any, Callable[..., Any]] = types.MappingProxyType(
+    {
+        np.random.shuffle: _drawn_while_tracing("np.random.shuffle"),
+        np.random.permutation: _drawn_while_tracing("np.random.permutation"),
+        np.random.seed: _drawn_while_tracing("np.random.seed"),
+        random.Random.seed: _drawn_while_tracing("random.seed"),
+    }
+)
 WRITING: Mapping[Any, Callable[..., Any]] = types.MappingProxyType(
     {np.copyto: _copyto, np.put: _put, np.place: _place, np.putmask: _putmask, np.fill_diagonal: _fill_diagonal}
 )

@@ -27,6 +27,7 @@ from autograph.runtime.layouts.large_ints import too_large_for_arrays
 from autograph.runtime.signatures.given_lists import GivenLists
 from autograph.runtime.staging.access.numbers import OF_TRACED_NUMBERS
 from autograph.runtime.staging.operators import Operators
+from autograph.runtime.state.local_arrays import with_places, without_places
 from autograph.runtime.tracing.births import OperatorsAsked, TraceAgain
 from autograph.runtime.tracing.caller_arrays import METHODS_IN_PLACE, will_write
 from autograph.runtime.tracing.concretization import (
@@ -39,7 +40,7 @@ from autograph.runtime.tracing.concretization import (
     refuse_write_of_flax,
 )
 from autograph.runtime.tracing.locations import clean_traceback, is_called_by_jax, users_under_jax
-from autograph.runtime.tracing.recording import LOCAL, effects_once, repeated
+from autograph.runtime.tracing.recording import LOCAL, effects_once, hold_arrays, repeated
 
 
 def boundary(
@@ -100,9 +101,14 @@ def _called(made: Operators, conversion: Conversion, args: Any, kwargs: Any) -> 
     """
     try:
         return _recursive(made, conversion.present())(*args, **kwargs)
+    except NotImplementedError as error:
+        if "arr.flat" in str(error):  # of a place it can be written
+            hold_arrays(error)
+        raise
     except (jax.errors.TracerBoolConversionError, OverflowError, AttributeError) as error:
         if isinstance(error, AttributeError) and error.name in METHODS_IN_PLACE:
             will_write(error.obj)
+            hold_arrays(error)
         line = line_of_operator(error, made.converter.is_converted_code) if _is_of_operator(error) else None
         if LOCAL.repeated is None or line is None or not made.converter.ask_operators(*line):
             raise
@@ -216,12 +222,15 @@ def _transformed(
                 refuse_writes(watch, f, fixed, is_of_trace=not lasts)
 
         try:
-            return _run(made, conversion, given.of(args), given.of(kwargs), check)
+            if not LOCAL.places:
+                return _run(made, conversion, given.of(args), given.of(kwargs), check)
+            args_of_places, named = with_places((args, kwargs))
+            return without_places(_run(made, conversion, given.of(args_of_places), given.of(named), check))
         finally:
             given.put_lists_back()
 
     effects = effects_once()
-    return with_constants_numbered(repeated(run, lambda: effects == effects_once()))
+    return with_constants_numbered(repeated(run, lambda: effects == effects_once(), f))
 
 
 def _around() -> list[tuple[str, Any]]:

@@ -32,7 +32,7 @@ from autograph.runtime.signatures.changed_arguments import Changes
 from autograph.runtime.signatures.inputs import type_key
 from autograph.runtime.signatures.signature import CallSignature
 from autograph.runtime.state.commits import shared_values_of
-from autograph.runtime.state.given_arrays import GivenArray
+from autograph.runtime.state.given_arrays import GivenArray, given_as_place
 from autograph.runtime.state.held import Constant, Held
 from autograph.runtime.state.variables import (
     Frame,
@@ -383,7 +383,7 @@ class Program:
 
     def _record(self, arrays: Sequence[Any], may_create: bool) -> Recording:
         # A frame that the trace has left unfinished counts for nothing.
-        return repeated(lambda: self._recorded_in_frame(arrays, may_create), lambda: True)
+        return repeated(lambda: self._recorded_in_frame(arrays, may_create), lambda: True, self._function)
 
     def _recorded_in_frame(self, arrays: Sequence[Any], may_create: bool) -> Recording:
         frame = Frame(self.name, may_create, lambda: self.rooms, self.statements)
@@ -396,7 +396,10 @@ class Program:
         def block(*operands: Any) -> Sequence[Any]:
             frame.given = [GivenArray(operands[number], number, names[number]) for number in sorted(written)]
             places = {array.number: array for array in frame.given}
-            given = [places.get(number, operand) for number, operand in enumerate(operands)]
+            given = [
+                places[number] if number in places else given_as_place(operand) if LOCAL.places else operand
+                for number, operand in enumerate(operands)
+            ]
             args, kwargs = self._signature.arguments(given)
             frame.signature, frame.taken = self._signature, self._signature.taken_arrays(given)
             if self._instance is not None:

@@ -40,7 +40,7 @@ from autograph.runtime.layouts.perhaps import GONE, Perhaps
 from autograph.runtime.layouts.statement_variables import UNBOUND, value_of
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes, Path
 from autograph.runtime.signatures.outside_places import Taken, Unread
-from autograph.runtime.state.given_arrays import ArrayView, GivenArray
+from autograph.runtime.state.given_arrays import ArrayView, GivenArray, LocalArray
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -118,7 +118,7 @@ class Outputs:
             return GivenOutput(self._given[id(leaf)])
         if id(leaf) in self._numbers:
             return self._made_anew(leaf, None, ())
-        if type(leaf) is OneOf or isinstance(leaf, Variable | ArrayView):
+        if type(leaf) is OneOf or isinstance(leaf, Variable | ArrayView | LocalArray):
             return value_of(leaf)
         if _leads_to_objects(leaf):
             return ReferencesOutput.of(leaf, self._leaf)

@@ -58,6 +58,8 @@ def _slots(kind: type) -> list[str]:
 
 
 def _is_plain_kind(kind: type) -> bool:
+    if "__autograph_is_plain__" in vars(kind):
+        return True
     if is_library(kind) or isinstance(kind, enum.EnumMeta) or issubclass(kind, BaseException | type):
         return False
     if any(hasattr(kind, name) for name in _NOT_STATE):

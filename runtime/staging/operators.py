@@ -43,6 +43,7 @@ from autograph.runtime.staging.builtins.texts import Texts
 from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.staging.calls.argument_lists import ArgumentLists
+from autograph.runtime.staging.calls.array_methods import ArrayMethods
 from autograph.runtime.staging.calls.calls import Calls
 from autograph.runtime.staging.calls.class_calls import ClassCalls
 from autograph.runtime.staging.calls.python_errors import with_python_errors
@@ -345,7 +346,12 @@ class Operators(InTrace):
             self.in_place,
             self.get_attr,
             self.at_run_time,
+            lambda: self.converter,
         )
+
+    @lazy
+    def array_methods(self) -> ArrayMethods:
+        return ArrayMethods(self.trace, lambda filename, line: self.converter.is_sort(filename, line))
 
     set_item = _operator(items, Items.set_item)
     exchange_items = _operator(items, Items.exchange_items)

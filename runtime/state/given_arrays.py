@@ -1,4 +1,4 @@
-"""`GivenArray`: a NumPy array of the caller's that a trace writes in place, and `ArrayView`, a part of one.
+"""`GivenArray`: a NumPy array of the caller's that a trace writes in place, `LocalArray`, one that it makes, and `ArrayView`, a part.
 
 Each is used as the array that it holds. It is a place: what one name writes all names see, and the caller's array gets what it holds
 at the end of the program (`signatures.callers_arrays`).
@@ -21,8 +21,11 @@ from autograph.runtime.state.assignable import Assignable
 from autograph.runtime.state.commits import VariableLock
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.caller_arrays import will_write
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_line, user_location
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import LOCAL, hold_arrays
+
+_BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"]
 
 
 class PlaceOfArray(Assignable):
@@ -48,26 +51,33 @@ class PlaceOfArray(Assignable):
             )
         if array.shape != self.shape:
             array = jnp.broadcast_to(array, self.shape)
-        return array.astype(self.dtype)
+        return array.astype(self._type.dtype)
 
     def become(self, value: Any) -> None:
         """Hold this array, of the same shape and dtype, from now on."""
         self._change(lambda _: value)
 
+    def view(self, key: Any) -> Any:
+        """What an index returns where that is a view; None where it is an element, or a copy."""
+        shape = _shape_of(self.shape, key) if is_view(key) else ()
+        return ArrayView(self, key, shape) if shape else None
+
     def __getitem__(self, key: Any) -> Any:
-        if is_view(key) and (shape := _shape_of(self.shape, key)):
-            return ArrayView(self, key, shape)
-        return self.value[_plain_key(key)]
+        found = self.view(key)
+        return as_place(_part_of(self.value, _plain_key(key))) if found is None else found
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.become(self.value.at[_plain_key(key)].set(jnp.asarray(plain(value)).astype(self.dtype)))
+        self.become(_with_part(self.value, _plain_key(key), plain(value)))
+
+    def __len__(self) -> int:
+        return len(np.broadcast_to(np.int8(0), self.shape))
 
     def __iter__(self) -> Any:
         return (self[k] for k in range(self.shape[0]))
 
     def fill(self, value: Any) -> None:
         """Let each element be this."""
-        self.become(jnp.broadcast_to(jnp.asarray(plain(value)).astype(self.dtype), self.shape))
+        self.become(jnp.broadcast_to(jnp.asarray(plain(value)).astype(self._type.dtype), self.shape))
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
         """Sort in place, as NumPy's method does."""
@@ -79,21 +89,20 @@ class PlaceOfArray(Assignable):
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         """Write to places of the flat array, as NumPy's method does."""
-        self.become(
-            jnp.put(self.value, plain(indices), plain(values), "clip" if mode == "raise" else mode, inplace=False)
-        )
+        whole, places, new = map(jnp.asarray, (self.value, plain(indices), plain(values)))
+        self.become(jnp.put(whole, places, new, "clip" if mode == "raise" else mode, inplace=False))
 
     def copy(self, order: str = "C") -> Any:
         """An array of its own with these contents."""
-        return jnp.array(self.value)
+        return as_place(jnp.array(self.value))
 
     def flatten(self, order: str = "C") -> Any:
         """A copy with one dimension."""
-        return jnp.array(jnp.ravel(self.value, order=order))
+        return as_place(jnp.array(jnp.ravel(self.value, order=order)))
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """A copy of another dtype."""
-        return jnp.array(self.value.astype(dtype))
+        return as_place(jnp.array(jnp.asarray(self.value).astype(dtype)))
 
     @property
     def T(self) -> Any:  # noqa: N802
@@ -124,6 +133,17 @@ class PlaceOfArray(Assignable):
                 "keeps its shape and dtype.\n  Make a new array: x.reshape(...), x.astype(...); or write its items, x[...] = v."
             )
         object.__setattr__(self, name, value)
+
+
+def _made_by(operation: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *others: as_place(operation(self, *others))
+
+
+for _name in (
+    *(f"__{prefix}{name}__" for prefix in ("", "r") for name in _BINARY),
+    *(f"__{name}__" for name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "invert", "abs")),
+):
+    setattr(PlaceOfArray, _name, _made_by(getattr(PlaceOfArray, _name)))
 
 
 class GivenArray(PlaceOfArray, Variable):
@@ -171,6 +191,120 @@ class GivenArray(PlaceOfArray, Variable):
         return f"<argument {self._name!r} {self._type}>"
 
 
+class LocalArray(PlaceOfArray):
+    """An array that the program makes, in a trace in which such are places (`births.ArraysHeld`): an object with one attribute.
+
+    Attributes:
+      held: what it holds now. As long as that is known while tracing, it is an array of NumPy's, which nothing writes to.
+    """
+
+    __slots__ = ("held",)
+    __autograph_is_plain__ = True
+    held: Any
+
+    def __init__(self, held: Any) -> None:
+        object.__setattr__(self, "held", held)
+
+    @property
+    def value(self) -> Any:
+        """What it holds now."""
+        if LOCAL.repeated is not None:
+            LOCAL.repeated.note_read(self)
+        return LANGUAGE.operators.get_attr(self, "held")
+
+    def __jax_array__(self) -> Any:
+        return jnp.asarray(self.value)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape."""
+        return np.shape(self.held)
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype."""
+        return self.held.dtype
+
+    @property
+    def _type(self) -> LeafType:
+        return LeafType(self.shape, jax.dtypes.canonicalize_dtype(self.dtype))
+
+    def become(self, value: Any) -> None:
+        """Hold this array, of the same shape and dtype, from now on."""
+        will_write(self.held)  # it may be the caller's, as it was given
+        for region in reversed(LANGUAGE.operators.journal.regions):
+            if region.made_by(self):
+                break
+            region.kept_elsewhere.append(self)  # a view leads to it, perhaps, or what a loop is over
+        LANGUAGE.operators.set_attr(self, "held", value)
+
+    def _change(self, new: Callable[[Any], Any]) -> Self:
+        self.become(self._fitted(new(self)))
+        return self
+
+    def _fitted(self, value: Any) -> Any:
+        value = plain(value)
+        if not isinstance(self.held, np.ndarray) or isinstance(value, jax.Array):
+            return super()._fitted(value)
+        new = self.held.copy()
+        np.copyto(new, value)
+        return new
+
+    def reshape(self, *shape: Any, order: str = "C") -> Any:
+        """A view of another shape."""
+        new = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+        if order != "C" or not all(isinstance(each, int | np.integer) for each in new):
+            return as_place(jnp.reshape(self.value, new, order=order))
+        fixed = np.broadcast_to(np.int8(0), self.shape).reshape(new).shape
+        return ArrayView(self, NewShape(fixed), fixed)
+
+    def ravel(self, order: str = "C") -> Any:
+        """A view with one dimension."""
+        return self.reshape(-1, order=order)
+
+    def sorted_copy(self, axis: int = -1, **options: Any) -> Any:
+        """What the method `sort` of JAX's arrays returns."""
+        return as_place(jnp.sort(self.value, axis, **options))
+
+    def resize(self, *shape: Any, refcheck: bool = True) -> None:
+        """Change the shape in place: with zeros after the elements, or without those that are too many."""
+        new = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+        flat, size = jnp.ravel(self.value), int(np.prod(new))
+        self.become(jnp.pad(flat[:size], (0, max(size - flat.size, 0))).reshape(new))
+
+    def __repr__(self) -> str:
+        return repr(self.held)
+
+
+def given_as_place(value: Any) -> Any:
+    """An array that a trace is given, as a place; anything else as it is."""
+    place = as_place(value)
+    if place is not value:
+        LOCAL.repeated.note_given(place)
+    return place
+
+
+def note_write(target: Any, refusal: Exception) -> None:
+    """Note a write to a place that is to be refused if only the caller of what is traced could see it."""
+    while isinstance(target, ArrayView):
+        target = target._base
+    if LOCAL.repeated is not None and isinstance(target, LocalArray):
+        LOCAL.repeated.note_write(target, refusal)
+
+
+def as_place(value: Any, of_any_rank: bool = False) -> Any:
+    """An array that the program has made, as a place where arrays are; anything else, and scalars, as they are."""
+    if not LOCAL.places or not isinstance(value, jax.core.Tracer | jax.Array | np.ndarray):
+        return value
+    if not (np.ndim(value) or of_any_rank):
+        return value
+    if LocalArray in LOCAL.linked:
+        return LANGUAGE.operators.classes.of_references(LocalArray)(value)
+    place = LocalArray(value)
+    LANGUAGE.operators.journal.born(place)
+    return place
+
+
 @dataclass(frozen=True)
 class Order:
     """The order of dimensions, in place of the key of a view. Attributes: axes (those of the whole array)."""
@@ -178,11 +312,18 @@ class Order:
     axes: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class NewShape:
+    """The shape of a view with as many elements, in place of the key of a view. Attributes: shape."""
+
+    shape: tuple[int, ...]
+
+
 class ArrayView(PlaceOfArray):
     """``x[1:]``, a row of ``x`` or ``x.T``: reads and writes are those of ``x``.
 
     Args:
-      base: the array. key: of integers and slices, or an `Order`. shape: that of the view.
+      base: the array. key: of integers and slices, an `Order` or a `NewShape`. shape: that of the view.
     """
 
     __slots__ = ("_base", "_key", "_shape")
@@ -196,7 +337,12 @@ class ArrayView(PlaceOfArray):
     def value(self) -> jax.Array:
         """What is there now."""
         whole = self._base.value
-        found: jax.Array = jnp.transpose(whole, self._key.axes) if isinstance(self._key, Order) else whole[self._key]
+        if isinstance(self._key, Order):
+            found: jax.Array = jnp.transpose(whole, self._key.axes)
+        elif isinstance(self._key, NewShape):
+            found = jnp.reshape(whole, self._key.shape)
+        else:
+            found = _part_of(whole, self._key)
         return found
 
     @property
@@ -212,14 +358,16 @@ class ArrayView(PlaceOfArray):
 
     @property
     def _type(self) -> LeafType:
-        return LeafType(self.shape, self.dtype)
+        return LeafType(self.shape, jax.dtypes.canonicalize_dtype(self.dtype))
 
     def _change(self, new: Callable[[Any], Any]) -> Self:
         part = self._fitted(new(self))
         if isinstance(self._key, Order):
             self._base.become(jnp.transpose(part, np.argsort(self._key.axes).tolist()))
+        elif isinstance(self._key, NewShape):
+            self._base.become(jnp.reshape(part, self._base.shape))
         else:
-            self._base.become(self._base.value.at[self._key].set(part))
+            self._base.become(_with_part(self._base.value, self._key, part))
         return self
 
     def __repr__(self) -> str:
@@ -280,7 +428,7 @@ class FlatView:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         flat = jnp.ravel(self._base.value)
-        new = flat.at[_plain_key(key)].set(jnp.asarray(plain(value)).astype(flat.dtype))
+        new = _with_part(flat, _plain_key(key), plain(value))
         self._base.become(new.reshape(self._base.shape))
 
     def __len__(self) -> int:
@@ -288,6 +436,24 @@ class FlatView:
 
     def __iter__(self) -> Any:
         return iter(jnp.ravel(self._base.value))
+
+
+def _part_of(whole: Any, key: Any) -> Any:
+    return (jnp.asarray(whole) if _is_traced_key(key) else whole)[key]
+
+
+def _with_part(whole: Any, key: Any, part: Any) -> Any:
+    """An array with ``part`` at ``key``, in the array's dtype, as NumPy assigns."""
+    if isinstance(whole, np.ndarray) and not isinstance(part, jax.Array) and not _is_traced_key(key):
+        new = whole.copy()
+        new[key] = part
+        return new
+    whole = jnp.asarray(whole)
+    return whole.at[key].set(jnp.asarray(part).astype(whole.dtype))
+
+
+def _is_traced_key(key: Any) -> bool:
+    return any(isinstance(part, jax.Array) for part in (key if isinstance(key, tuple) else (key,)))
 
 
 def is_given(value: Any) -> bool:
@@ -342,10 +508,14 @@ def in_place(target: Any, new: Callable[[Any], Any], what: str) -> None:
       StagingError: it is a value, which nothing can change.
     """
     if is_given(target):
-        target.become(new(target.value).astype(target.dtype))
-        return
-    will_write(target)
-    raise StagingError(
+        target.become(new(jnp.asarray(target.value)).astype(target._type.dtype))
+    else:
+        will_write(target)
+    refusal = StagingError(
         f"{user_location()}\n  {what} writes into an array in place: JAX arrays are immutable, and arrays that a function makes of traced "
         "values are such.\n  Bind a new array to the variable."
     )
+    note_write(target, refusal)
+    if not is_given(target):
+        hold_arrays(refusal)
+        raise refusal

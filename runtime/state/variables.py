@@ -441,7 +441,7 @@ class Variable(Assignable, AssignedDerivatives):
 def accept_variables(kinds: Sequence[type] = (Variable,)) -> None:
     """Make JAX's functions accept Variables as arrays; each call reads the current value."""
     for kind in kinds:
-        STAGING.accept(kind, lambda variable: variable.value, lambda variable: variable._type)
+        STAGING.accept(kind, lambda variable: variable.__jax_array__(), lambda variable: variable._type)
 
 
 def _strong(value: Any, dtype: Any) -> Any:

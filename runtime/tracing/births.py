@@ -113,6 +113,20 @@ class OperatorsAsked(TraceAgain):
         return self._refusal()
 
 
+class ArraysHeld(TraceAgain):
+    """A write to an array has to be seen through other names than that which it is written by.
+
+    In the trace that is made again, the arrays that NumPy makes, and those among the arguments, are places (`state.given_arrays`).
+    """
+
+    def __init__(self, refusal: Exception) -> None:
+        super().__init__(str(refusal))
+        self._refusal = refusal
+
+    def refusal(self) -> Exception:
+        return self._refusal
+
+
 class Births:
     """What one trace knows of the sets and dicts that it makes, and of the classes whose objects lead to each other.
 
@@ -212,6 +226,12 @@ class Births:
     def learn(self, found: TraceAgain) -> None:
         """Begin again, knowing more."""
         self.holds_one = False
+        if isinstance(found, ArraysHeld):
+            if LOCAL.places:
+                raise found.refusal() from None
+            LOCAL.places = True
+            self._made.clear()
+            return
         if isinstance(found, NodesChosen):
             LOCAL.linked |= found.kinds
             self._made.clear()

@@ -16,7 +16,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.births import TraceAgain
 from autograph.runtime.tracing.locations import user_location
 
-METHODS_IN_PLACE = frozenset(["fill", "put", "partition"])
+METHODS_IN_PLACE = frozenset(["fill", "put", "partition", "resize"])
 """Those of NumPy's arrays which JAX's have not."""
 
 

@@ -31,6 +31,9 @@ class Operators(Protocol):
     def constants(self) -> Any: ...
 
     @property
+    def classes(self) -> Any: ...
+
+    @property
     def references(self) -> Any: ...
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +11,7 @@ from autograph.backends.selected import STAGING
 from autograph.backends.thread import LOCAL as LOCAL
 from autograph.runtime.errors import StagingError, TracersLeaked
 from autograph.runtime.lazy import lazy
-from autograph.runtime.tracing.births import Births, NodesChosen, TraceAgain
+from autograph.runtime.tracing.births import ArraysHeld, Births, NodesChosen, TraceAgain
 
 
 def is_recording() -> bool:
@@ -34,7 +35,36 @@ def effects_once() -> int:
 
 
 class Repeated:
-    """A trace that is made again as often as it ends with `TraceAgain`, and what it knows from before."""
+    """A trace that is made again as often as it ends with `TraceAgain`, and what it knows from before.
+
+    Attributes: entry (the file and the first line of the function that is traced; None if it has no source).
+    """
+
+    entry: tuple[str, int] | None = None
+
+    def __init__(self) -> None:
+        self._given: dict[int, tuple[Any, Exception | None]] = {}
+
+    def note_given(self, place: Any) -> None:
+        """Note that a place stands for an array that the trace is given, whose caller does not see what is written to it."""
+        self._given[id(place)] = place, None
+
+    def note_write(self, place: Any, refusal: Exception) -> None:
+        """Note a write that only the caller sees if nothing reads the place after it."""
+        if id(place) in self._given:
+            self._given[id(place)] = place, refusal
+
+    def note_read(self, place: Any) -> None:
+        """Note that what is written there by now is seen."""
+        if id(place) in self._given:
+            self._given[id(place)] = place, None
+
+    def refuse_lost(self) -> None:
+        """Refuse a write to an array that is given, which nobody sees."""
+        for _, refusal in self._given.values():
+            if refusal is not None:
+                raise refusal
+        self._given.clear()
 
     @lazy
     def births(self) -> Births:
@@ -46,11 +76,12 @@ def births() -> Births | None:
     return None if LOCAL.repeated is None else LOCAL.repeated.births
 
 
-def repeated(trace: Callable[[], Any], may_repeat: Callable[[], bool]) -> Any:
+def repeated(trace: Callable[[], Any], may_repeat: Callable[[], bool], function: Any = None) -> Any:
     """What ``trace`` returns, which is called again whenever it ends with `TraceAgain`, or is refused and could choose objects otherwise.
 
     Args:
       may_repeat: whether nothing that it has done would then be done twice.
+      function: what is traced.
 
     Raises:
       StagingError: it would; or the trace is refused, which the first refusal explains. That of objects that lead to each other is
@@ -59,12 +90,17 @@ def repeated(trace: Callable[[], Any], may_repeat: Callable[[], bool]) -> Any:
     if LOCAL.repeated is not None:
         return trace()
     known = LOCAL.repeated = Repeated()
+    if (code := getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None) is not None:
+        known.entry = code.co_filename, code.co_firstlineno
     first: StagingError | None = None
     try:
         while True:
             try:
-                return trace()
+                result = trace()
+                known.refuse_lost()
+                return result
             except TraceAgain as found:
+                known._given.clear()
                 if found.is_for_caller:
                     raise
                 if not may_repeat():
@@ -86,6 +122,17 @@ def repeated(trace: Callable[[], Any], may_repeat: Callable[[], bool]) -> Any:
     finally:
         LOCAL.repeated = None
         LOCAL.linked = frozenset()
+        LOCAL.places = False
+
+
+def hold_arrays(refusal: Exception) -> None:
+    """Make the trace again, in which arrays are places, if they are not already.
+
+    Args:
+      refusal: the error where it cannot be made again.
+    """
+    if LOCAL.repeated is not None and not LOCAL.places:
+        raise ArraysHeld(refusal)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -33,11 +34,11 @@ from autograph.runtime.staging.access.masks import Taken, has_mask
 from autograph.runtime.staging.access.slices import has_span
 from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.state.array_operators import plain
-from autograph.runtime.state.given_arrays import is_given
+from autograph.runtime.state.given_arrays import is_given, note_write
 from autograph.runtime.tracing.caller_arrays import will_write, writing_place
 from autograph.runtime.tracing.language import LANGUAGE
-from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import LOCAL, births
+from autograph.runtime.tracing.locations import user_line, user_location
+from autograph.runtime.tracing.recording import LOCAL, births, hold_arrays
 
 _UNREAD = object()
 _PLAIN, _PLAIN_KEYS = frozenset({list, dict}), frozenset({int, str})  # in Python, and as quick as can be
@@ -62,6 +63,7 @@ class Items(InTrace):
       lookups: the operators for reads.
       aliased: sees which other containers a write is one to.
       call, in_place, get_attr, at_run_time: of other operators.
+      converter: finds the `Converter`.
     """
 
     def __init__(
@@ -74,8 +76,10 @@ class Items(InTrace):
         in_place: Callable[[str, Any, Any], Any],
         get_attr: Callable[[Any, str], Any],
         at_run_time: Callable[[Any, str], Callable[..., Any] | None],
+        converter: Callable[[], Any],
     ) -> None:
         super().__init__(trace)
+        self.converter = converter
         self.at_run_time = at_run_time
         self.backend = backend
         self.lookups = lookups
@@ -128,8 +132,10 @@ class Items(InTrace):
         if isinstance(target, np.ndarray) or self.backend.is_array(target):
             self.lookups.check_bounds(target, as_index(key))
         if self.backend.is_array(target):
+            self._refuse_shared(target)
             return self._set(target, key, value)
         if isinstance(target, np.ndarray) and (self._any_traced(value) or self._any_traced(key)):
+            self._refuse_shared(target)
             return self._set(jnp.asarray(target), key, value)
         if isinstance(target, MUTABLE_CONTAINERS):
             if type(target) is list:
@@ -142,6 +148,7 @@ class Items(InTrace):
             self.call(method)(target, key, value)
             return target
         if self.journal.is_open and isinstance(target, np.ndarray):
+            self._refuse_shared(target)
             return self._set(jnp.asarray(target), key, value)
         if self.journal.is_open and isinstance(target, memoryview):
             if not isinstance(target.obj, MUTABLE_CONTAINERS):
@@ -230,10 +237,10 @@ class Items(InTrace):
         return self.update_taken(target, key, self.take_item(target, key), symbol, value)
 
     def _write_given(self, target: Any, new: Callable[[Any], Any]) -> None:
-        """Let an array of the caller's hold what ``new`` returns for it."""
+        """Let a place hold what ``new`` returns for it."""
         before = target.value
         with writing_place():
-            after = new(before)
+            after = new(before.copy() if isinstance(before, np.ndarray) else before)
         if after is not before:
             target.become(after)
 
@@ -258,6 +265,7 @@ class Items(InTrace):
         if type(taken) is not Taken:
             return self.set_item(target, key, self.in_place(symbol, taken, value))
 
+        self._refuse_shared(target)
         array = self.slices.array_of(target, key)
         update = functools.partial(self.in_place, symbol)
 
@@ -407,7 +415,7 @@ class Items(InTrace):
         Args:
           parameter: the name of the target, if what is written to it is of use only to the caller of the function.
         """
-        if not self._is_array(new):
+        if not self._is_array(new) and not (is_given(new) and LOCAL.places and parameter is not None):
             return
         if parameter is None:
             said = (
@@ -426,16 +434,43 @@ class Items(InTrace):
     def will_augment(self, target: Any) -> None:
         """Report that ``target += v`` follows, which writes in place to an array of the caller's."""
         will_write(target)
+        if isinstance(target, jax.Array | np.ndarray):
+            self._refuse_shared(target)
 
     def augmented_in_place(self, new: Any, target: Any, parameter: str) -> None:
         """Refuse ``x += v`` of an array of which nothing but the caller of the function, which has no result, could see it."""
+        if is_given(new):
+            self.written_in_place(new, target, parameter)
         is_traced = isinstance(new, PaddedArray) or self.backend.is_traced(new)
         if is_traced and self._is_array(target) and np.ndim(target):
             self.written_in_place(new, target, parameter)
 
     def _refuse_write_in_place(self, new: Any, target: Any, said: str) -> None:
-        if new is not target:
-            raise StagingError(f"{user_location()}\n  {said}")
+        refusal = StagingError(f"{user_location()}\n  {said}")
+        if is_given(new):
+            note_write(new, refusal)
+        elif new is not target:
+            hold_arrays(refusal)
+            raise refusal
+
+    def _refuse_shared(self, target: Any) -> None:
+        """Make the trace again, in which arrays are places, if this write is to be seen by other names than that which it is by."""
+        if (
+            LOCAL.repeated is None
+            or LOCAL.places
+            or not (np.ndim(target) or isinstance(target, np.ndarray))
+            or self.converter() is None
+        ):
+            return
+        line = user_line()
+        if self.converter().is_shared(*line, LOCAL.repeated.entry):
+            hold_arrays(
+                StagingError(
+                    f"{user_location()}\n  This writes to an array that other names may lead to, which the program must know when it makes "
+                    "that: but it has printed, called Python or assigned a Variable before this, so it cannot be traced again here.\n"
+                    "  Call the function through autograph.function."
+                )
+            )
 
     def _set(self, array: Any, key: Any, value: Any) -> Any:
         """``array`` with ``value`` at ``key``, in the array's dtype, as NumPy assigns."""

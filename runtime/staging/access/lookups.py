@@ -61,7 +61,7 @@ from autograph.runtime.staging.access.masks import Masks
 from autograph.runtime.staging.access.slices import Slices, Span, has_span
 from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.state.array_operators import plain
-from autograph.runtime.state.given_arrays import is_given, is_view
+from autograph.runtime.state.given_arrays import as_place, is_given, is_view
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, births
 
@@ -154,9 +154,10 @@ class Lookups(InTrace):
             return target[_plain(as_index(key))]
         if is_given(target):
             if not is_view(_plain(key)):
-                return self.get_item(target.value, key)
+                return as_place(self.get_item(target.value, key))
             self.check_bounds(target, as_index(key))
-            return target[_plain(key)]
+            found = target.view(_plain(key))
+            return self._item_of_array(target.value, key) if found is None else found
         if LOCAL.followed is not None and isinstance(target, jax.core.Tracer) and is_view(_plain(key)):
             found = self._item_of_array(target, key)
             if np.ndim(found):

@@ -37,8 +37,8 @@ from autograph.runtime.staging.calls.other_operators import OtherOperators
 from autograph.runtime.staging.policy.advancing_calls import check_not_advanced
 from autograph.runtime.staging.policy.loop_options import set_loop_options
 from autograph.runtime.staging.policy.wrappers import CACHE
-from autograph.runtime.state.given_arrays import is_given
-from autograph.runtime.tracing.caller_arrays import will_write
+from autograph.runtime.state.given_arrays import LocalArray, is_given
+from autograph.runtime.state.local_arrays import makes_arrays, making_places
 from autograph.runtime.tracing.locations import is_internal
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -46,6 +46,7 @@ _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _CALLING_AT_RUN_TIME: frozenset[Any] = frozenset([jax.pure_callback, io_callback, jax.debug.callback])
 # Of those that are given dicts and objects of which only some paths have set a key or an attribute.
 _SHOWING = frozenset([print, str, repr, ascii, format, hash])
+_ARRAYS = (jax.core.Tracer, jax.Array, np.ndarray, LocalArray)
 _COPYING = (copy.copy, copy.deepcopy, dataclasses.replace, getattr, setattr, id, dict, type)
 _KNOWING_METHODS = frozenset(
     [
@@ -76,6 +77,12 @@ class Calls(InTrace):
             return called.call
         if self.backend.is_eager():
             return self._called(called)
+        if LOCAL.places and makes_arrays(called):
+            return making_places(called, self._callable(called))
+        return self._callable(called)
+
+    def _callable(self, called: Any) -> Any:
+        """What to call in a trace."""
         found = self._called(called)
         made = self._operators.recursion.of(called, found)
         if called is jax.debug.breakpoint:
@@ -116,9 +123,9 @@ class Calls(InTrace):
 
     def converted(self, called: Any) -> Any:
         kind = type(called)
-        if LOCAL.followed is not None and kind is types.MethodType and isinstance(called.__self__, jax.core.Tracer):
-            if called == called.__self__.sort:  # of a value, JAX makes a sorted copy
-                will_write(called.__self__)
+        if LOCAL.repeated is not None and isinstance(owner := getattr(called, "__self__", None), _ARRAYS):
+            if (written := self._operators.array_methods.writing(called, owner)) is not None:
+                return written
         if kind is types.FunctionType:
             return self._operators.overloads.get(called) or self._function(called)
         if kind is types.MethodType:
@@ -215,7 +222,7 @@ class Calls(InTrace):
         if self._operators.bounds is not None and (checked := self._operators.bounds.method(method)) is not None:
             return checked
         if not isinstance(function, types.FunctionType):
-            return self._method_of_object(method)
+            return _found(self._operators.overloads, method) or self._method_of_object(method)
         if has_contents(method.__self__):
             return self._list_method(method)
         if type(method.__self__) is collections.Counter:

@@ -21,6 +21,7 @@ from autograph.runtime.layouts.statement_variables import flatten, is_mutable_co
 from autograph.runtime.staging.calls.recursive_state import CarriedState
 from autograph.runtime.staging.calls.values_in_room import ValueInRoom, arguments_in_room
 from autograph.runtime.staging.statements.loop_memory import WrittenByLoops
+from autograph.runtime.state.given_arrays import LocalArray
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -245,7 +246,10 @@ class Call:
         given = (*bound, *args)
         self.given = {**dict(enumerate((*given, *_defaults(function, given, kwargs)))), **kwargs}
         held = dict(zip(self.given, arguments_in_room(self.given, rooms), strict=True))
-        passed = {place: _ByReference(part) if id(part) in shared else part for place, part in held.items()}
+        passed = {
+            place: _ByReference(part) if id(part) in shared or type(part) is LocalArray else part
+            for place, part in held.items()
+        }
         named = {name: passed.pop(name) for name in kwargs}
         leaves, self._structure = flatten((tuple(passed.values()), named))
         self.leaves = [leaf.part if isinstance(leaf, _ByReference) else leaf for leaf in leaves]

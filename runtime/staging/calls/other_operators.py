@@ -20,6 +20,7 @@ from autograph.runtime.staging.builtins.python_builtins import Builtins
 from autograph.runtime.staging.builtins.texts import Texts
 from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
+from autograph.runtime.staging.calls.array_methods import ArrayMethods
 from autograph.runtime.staging.calls.class_calls import ClassCalls
 from autograph.runtime.staging.calls.recursion import Recursion
 from autograph.runtime.staging.calls.transformed import Transformed
@@ -34,6 +35,9 @@ class OtherOperators(Protocol):
 
     @property
     def converter(self) -> Any: ...
+
+    @property
+    def array_methods(self) -> ArrayMethods: ...
 
     @property
     def recursive(self) -> bool: ...

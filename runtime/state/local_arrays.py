@@ -1,0 +1,51 @@
+"""Calls of NumPy in a trace in which the arrays that it makes are places (`given_arrays.LocalArray`)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from autograph.runtime.state.given_arrays import LocalArray, as_place, given_as_place, is_given
+
+_OF_ANY_RANK = (np.array, np.zeros, np.ones, np.empty, np.full)
+
+
+def makes_arrays(called: Any) -> bool:
+    """Whether this is a function of NumPy's, or a method of an array or of another object of NumPy's."""
+    owner = getattr(called, "__self__", None)
+    if isinstance(owner, jax.core.Tracer | jax.Array | np.ndarray):
+        return True
+    if is_given(owner):
+        return False
+    names = (getattr(each, "__module__", None) for each in (called, type(called), type(owner)))
+    return any(isinstance(name, str) and (name + ".").startswith("numpy.") for name in names)
+
+
+def making_places(called: Any, call: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's that is called as ``call``, whose results are places."""
+    is_of_any_rank = any(called is each for each in _OF_ANY_RANK)
+
+    @functools.wraps(call, updated=())
+    def make(*args: Any, **kwargs: Any) -> Any:
+        result = call(*args, **kwargs)
+        if type(result) in (tuple, list):
+            return type(result)(map(as_place, result))
+        return as_place(result, is_of_any_rank)
+
+    return make
+
+
+def with_places(values: Any) -> Any:
+    """The arguments of a function that is traced, with places where arrays are."""
+    return jax.tree_util.tree_map(given_as_place, values)
+
+
+def without_places(values: Any) -> Any:
+    """A result, with arrays where such places are."""
+    return jax.tree_util.tree_map(
+        lambda leaf: leaf.value if is_given(leaf) else leaf, values, is_leaf=lambda leaf: isinstance(leaf, LocalArray)
+    )

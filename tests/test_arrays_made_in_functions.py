@@ -1,0 +1,165 @@
+"""Arrays that functions make, and that others, or other names, write in place: results are Python's."""
+
+from __future__ import annotations
+
+import copy
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+from autograph import StagingError
+from tests import local_array_programs
+from tests.local_array_programs import averaged, fill, first_then_sum
+
+
+def agree(one, other):
+    one, other = ([np.asarray(leaf, float) for leaf in jax.tree.leaves(value)] for value in (one, other))
+    assert [leaf.shape for leaf in one] == [leaf.shape for leaf in other]
+    for theirs, own in zip(one, other, strict=True):
+        np.testing.assert_allclose(own, theirs, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("program", "calls"), local_array_programs.CASES, ids=lambda case: getattr(case, "__name__", "calls")
+)
+def test_results_and_arguments(program, calls):
+    functions = [ag.function(program)]
+    if program is not local_array_programs.rec_local:  # which needs a limit under a bare `jax.jit`
+        functions.append(jax.jit(ag.convert(program)))
+    for k, compiled in enumerate(functions):
+        for given in calls:
+            pythons, mine = copy.deepcopy(given), copy.deepcopy(given)
+            agree(program(*pythons), compiled(*mine))
+            agree(pythons if k == 0 else given, mine)  # of `jax.jit` no caller sees what is written to arguments
+
+
+A = local_array_programs.A
+inner, inner_fill = ag.function(first_then_sum), ag.function(fill)
+
+
+def calls_functions(x):
+    t, u = x.copy(), np.zeros(3)
+    s = inner(t)
+    inner_fill(u, x[0])
+    return s, t, u
+
+
+def loss(x):
+    t = x * 2
+    s = first_then_sum(t)
+    return (t * t).sum() + s
+
+
+def filled(x):
+    t = x.copy()
+    fill(t[1:], x[0])
+    return t
+
+
+def test_functions_in_functions():
+    agree(calls_functions(A(1, 2, 3)), ag.function(calls_functions)(A(1, 2, 3)))
+    agree(calls_functions(A(1, 2, 3)), jax.jit(ag.convert(calls_functions))(A(1, 2, 3)))
+
+
+@pytest.mark.parametrize("run", [ag.function, ag.convert])
+def test_transforms(run):
+    x = A(1, 2, 3)
+    agree(jax.grad(run(loss))(x), A(0, 18, 26))  # t is [5, 2 * x[1], 2 * x[2]]
+    agree(jax.vmap(run(filled))(np.stack([x, x + 1])), np.stack([filled(x), filled(x + 1)]))
+    agree(jax.jit(run(filled))(x), filled(x))
+    agree(
+        jax.lax.scan(lambda c, row: (c, run(filled)(row)), 0.0, jnp.stack([x, x + 1]))[1],
+        np.stack([filled(x), filled(x + 1)]),
+    )
+
+
+class Scaled(ag.Module):
+    def __init__(self):
+        self.w = ag.Variable(jnp.ones(3))
+
+    def put(self, buffer, x):
+        buffer[...] = self.w * x
+        self.w.assign_add(x)
+
+    @ag.function
+    def __call__(self, x):
+        buffer = np.zeros(3)
+        self.put(buffer, x)
+        return buffer.sum()
+
+
+def test_methods_and_variables():
+    scaled = Scaled()
+    agree([scaled(jnp.float32(2)), scaled(jnp.float32(1)), scaled.w.value], [6, 9, A(4, 4, 4)])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"jit_compile": False}, {"check_bounds": True}, {"input_signature": [ag.TensorSpec([4], jnp.float32)]}],
+    ids=lambda options: next(iter(options)),
+)
+def test_options(options):
+    agree(ag.function(filled, **options)(A(1, 2, 3, 4)), filled(A(1, 2, 3, 4)))
+
+
+def test_a_function_that_returns_what_it_writes():
+    def program(x):
+        u = x.copy()
+        for _ in range(3):
+            averaged(u, u)
+        return u
+
+    def returned(u):
+        u[1:-1] = u[:-2]
+        return u
+
+    def repeated(x, n):
+        u = x.copy()
+        for _ in range(n):
+            u = returned(u)
+        return u
+
+    agree(program(A(1, 5, 2, 8)), ag.function(program)(A(1, 5, 2, 8)))
+    agree(repeated(A(1, 5, 2, 8), 2), ag.function(repeated)(A(1, 5, 2, 8), np.int32(2)))
+
+
+def test_jax_sort_returns_a_copy():
+    def program(x):
+        y = x.sort()
+        return x, y
+
+    for run in (ag.function, lambda f: jax.jit(ag.convert(f))):
+        agree(run(program)(jnp.array([2.0, 1.0])), (A(2, 1), A(1, 2)))
+
+
+def test_constants_stay_known():
+    def program(x):
+        table = np.zeros(3)
+        fill(table, 1.0)
+        size = int(table[2])
+        other = np.zeros(size)
+        fill(other, x)
+        return other, table
+
+    agree(program(2.0), ag.function(program)(jnp.float32(2)))
+
+
+def test_what_is_refused():
+    def shuffled(x):
+        np.random.shuffle(x)
+        return x
+
+    def printed(x):
+        print(x[0])
+        t = x.copy()
+        return first_then_sum(t), t
+
+    for run in (ag.function, lambda f: jax.jit(ag.convert(f))):
+        with pytest.raises(StagingError, match="random numbers are drawn once, while tracing"):
+            run(shuffled)(A(1, 2))
+    with pytest.raises(StagingError, match="This writes to an array that other names may lead to"):
+        jax.jit(ag.convert(printed))(A(1, 2))
+    agree(ag.function(printed)(A(1, 2)), (7, A(5, 2)))
