@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from autograph.runtime.heap.object_graph import traced_part
 
 
 class Slotted:
@@ -234,12 +235,12 @@ PROGRAMS = [
 # What `jax.grad` of a number, whose comparisons are known, leaves as plain values, or in no list.
 PLAIN_IN_GRAD = {key_removed, text_by_path, padded}
 TRANSFORMS = {
-    "function": lambda f: ag.function(f)(jnp.float32(2.0)),
+    "function": lambda f: ag.function(f).lower(jnp.float32(2.0)),
     "jit": lambda f: jax.jit(ag.convert(f))(2.0),
     "vmap": lambda f: jax.vmap(ag.convert(f))(jnp.array([2.0, -1.0])),
     "grad": lambda f: jax.grad(ag.convert(f))(2.0),
     "jit of a lambda": lambda f: jit_of_lambda(ag.convert(f)),
-    "vmap in a function": lambda f: ag.function(functools.partial(mapped_over, f))(jnp.array([2.0, -1.0])),
+    "vmap in a function": lambda f: ag.function(functools.partial(mapped_over, f)).lower(jnp.array([2.0, -1.0])),
 }
 HELD = (box, ordered, counted, layered, heap, vars(module), vars(namespace), nested["a"][0][0], remembering.seen)
 
@@ -272,6 +273,18 @@ def test_a_traced_value_is_left_nowhere(f, transform):
     assert [dict(each) if isinstance(each, dict) else list(each) for each in HELD[:-1]] == before
     assert not remembering.seen and not hasattr(slotted, "last")
     assert not hasattr(attribute_of_function, "last") and "made_in_globals" not in globals()
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: getattr(f, "__name__", type(f).__name__))
+@pytest.mark.filterwarnings("ignore:Python iterable type")
+def test_a_call_leaves_no_tracer(f):
+    before = [container.copy() for container in HELD]
+    try:
+        ag.function(f)(jnp.float32(2.0))
+    except ag.StagingError:
+        assert [container.copy() for container in HELD] == before
+    held = [*HELD, slotted, attribute_of_function, globals()]
+    assert [name for each in held if (name := traced_part(each, "held")) is not None] == []
 
 
 @pytest.mark.parametrize("transform", ["function", "jit", "vmap"])

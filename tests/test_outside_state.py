@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import bisect
 import collections
-import dataclasses
 import gc
-import heapq
 import threading
 import weakref
 
@@ -16,294 +13,34 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests.stateful_programs import (
+    XS,
+    Arrays,
+    Best,
+    Door,
+    Fit,
+    Grid,
+    Loops,
+    Moments,
+    Momentum,
+    Property,
+    Recursive,
+    Replaced,
+    Ring,
+    Shared,
+    Slotted,
+    Smooth,
+    Stack,
+    Temporary,
+    Tree,
+    plain,
+)
 
-XS = (2.0, -1.0, 3.0, 0.5, -4.0, 6.0)
 # A list that grows, and is read, is of another length on each call.
 pytestmark = pytest.mark.filterwarnings("ignore::autograph.StagingWarning")
 
 total = 0.0
 weights = np.zeros(3, np.float32)
-
-
-def plain(value):
-    """A value, and all that it holds, as Python's numbers, lists and dicts."""
-    if isinstance(value, (jax.Array, np.ndarray, np.generic)):
-        return np.asarray(value).astype(float).round(4).tolist()
-    if isinstance(value, bool | int | float):
-        return round(float(value), 4)
-    if isinstance(value, dict):
-        return {key: plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple | collections.deque):
-        return [plain(part) for part in value]
-    if value is None or isinstance(value, str):
-        return value
-    slots = [name for name in getattr(type(value), "__slots__", ()) if name != "__weakref__" and hasattr(value, name)]
-    held = getattr(value, "__dict__", None) or {name: getattr(value, name) for name in slots}
-    return {name: plain(part) for name, part in held.items() if not callable(part)}
-
-
-class Moments:
-    def __init__(self):
-        self.n, self.mean, self.m2 = 0, 0.0, 0.0
-
-    def push(self, x):
-        self.n += 1
-        delta = x - self.mean
-        self.mean += delta / self.n
-        self.m2 += delta * (x - self.mean)
-
-    def add(self, x):
-        if x > 0:
-            self.push(x)
-        return self.m2 / (self.n - 1) if self.n > 1 else 0.0
-
-
-class Door:
-    def __init__(self):
-        self.mode, self.opened = "closed", 0
-
-    def push(self, x):
-        if self.mode == "closed" and x > 0:
-            self.mode = "open"
-            self.opened += 1
-        elif self.mode == "open" and x < 0:
-            self.mode = "closed"
-        return self.opened
-
-
-class Best:
-    def __init__(self):
-        self.value = self.twice = None
-        self.is_started = False
-
-    def see(self, x):
-        if not self.is_started:
-            self.is_started = True
-        if self.value is None or x > self.value:
-            self.value, self.twice = x, x * 2
-        return self.value
-
-
-class Momentum:
-    def __init__(self):
-        self.velocity, self.steps = 0.0, 0
-
-    def step(self, gradient):
-        self.steps += 1
-        self.velocity = 0.9 * self.velocity + gradient
-        return self.velocity
-
-
-class Fit:
-    def __init__(self):
-        self.params = {"w": jnp.array([1.0, 2.0]), "b": jnp.array(0.0)}
-        self.rate, self.losses, self.optimizer = 0.01, [], Momentum()
-
-    def loss(self, params, x):
-        return ((params["w"] * x).sum() + params["b"] - 1.0) ** 2
-
-    def step(self, x):
-        loss, gradient = jax.value_and_grad(self.loss)(self.params, x)
-        self.params = jax.tree.map(lambda p, g: p - self.rate * g, self.params, gradient)
-        self.losses.append(loss)
-        return loss + 0 * self.optimizer.step(loss)
-
-
-class Smooth:
-    def __init__(self):
-        self.window, self.last = [], collections.deque(maxlen=3)
-
-    def mean(self, x):
-        self.window.append(x)
-        if len(self.window) > 3:
-            self.window.pop(0)
-        self.last.append(x * 2)
-        return sum(self.window) / len(self.window) + sum(self.last)
-
-
-class Ring:
-    def __init__(self):
-        self.cells, self.at = [0.0] * 4, 0
-
-    def put(self, x):
-        if x > 0:
-            self.cells[self.at % 4] = x
-            self.at += 1
-        return sum(self.cells)
-
-
-class Slotted:
-    __slots__ = ("value", "writes")
-
-    def __init__(self):
-        self.value, self.writes = 0.0, 0
-
-    def add(self, x):
-        if x > 0:
-            self.value += x
-        self.writes += 1
-        return self.value
-
-
-class Property:
-    def __init__(self):
-        self._level, self.sets = 0.0, 0
-
-    @property
-    def level(self):
-        return self._level
-
-    @level.setter
-    def level(self, new):
-        self._level = new
-        self.sets += 1
-
-    def raise_by(self, x):
-        if x > 0:
-            self.level = self.level + x
-        return self.level
-
-
-class Shared:
-    """One dict by two names."""
-
-    def __init__(self):
-        self.one = {"v": 0.0, "size": 3}
-        self.other = self.one
-
-    def add(self, x):
-        if x > 0:
-            self.one["v"] += x
-        self.other["v"] *= 2
-        return jnp.zeros(self.one["size"]) + self.one["v"]
-
-
-class Grid:
-    def __init__(self):
-        self.cells = [[0.0, 0.0], [0.0, 0.0]]
-
-    def add(self, x):
-        for i in range(2):
-            for j in range(2):
-                if x > i - j:
-                    self.cells[i][j] += x * (i + 1)
-        return self.cells[0][0] + self.cells[1][1]
-
-
-Pair = collections.namedtuple("Pair", "left right")
-
-
-@dataclasses.dataclass(frozen=True)
-class Count:
-    sum: object
-    n: object
-
-
-class Replaced:
-    def __init__(self):
-        self.pair, self.count, self.seen = Pair(0.0, 1.0), Count(0.0, 0), []
-
-    def add(self, x):
-        if x > 0:
-            self.pair = self.pair._replace(left=self.pair.left + x)
-            self.count = dataclasses.replace(self.count, sum=self.count.sum + x, n=self.count.n + 1)
-        self.seen = [*self.seen, x]
-        return self.pair.left * self.pair.right + self.count.n
-
-
-class Temporary:
-    def __init__(self):
-        self.value, self.depth, self.good = 0.0, 0, 0
-
-    def add(self, x):
-        self.twice = x * 2
-        self.value += self.twice
-        del self.twice
-        self.depth += 1
-        try:
-            if x < 0:
-                raise ValueError("negative")
-            self.good += 1
-        except ValueError:
-            return -1.0
-        finally:
-            self.depth -= 1
-        return self.value
-
-
-class Node:
-    def __init__(self, value, left=None, right=None):
-        self.value, self.left, self.right, self.hits = value, left, right, 0
-
-
-class Tree:
-    def __init__(self):
-        self.root = Node(1.0, Node(0.5), Node(2.0))
-
-    def add(self, x):
-        self.root.hits += 1
-        side = self.root.left if x < self.root.value else self.root.right
-        side.value += x
-        side.hits += 1
-        return self.root.left.value + self.root.right.value
-
-
-class Stack:
-    def __init__(self):
-        self.head, self.size = None, 0
-
-    def push(self, x):
-        self.head = Node(x, self.head)
-        self.size += 1
-        sum_of_all, node = 0.0, self.head
-        while node is not None:
-            sum_of_all += node.value
-            node = node.left
-        return sum_of_all
-
-
-class Loops:
-    def __init__(self):
-        self.halvings, self.rounds = 0, 0.0
-
-    def add(self, x):
-        while x > 1:
-            x = x / 2
-            self.halvings += 1
-        for i in range(5):
-            self.rounds += i
-            if x < i:
-                break
-        else:
-            self.rounds += 100
-        return self.halvings
-
-
-class Recursive:
-    def __init__(self):
-        self.calls = 0
-
-    def fibonacci(self, n):
-        self.calls += 1
-        return n if n <= 1 else self.fibonacci(n - 1) + self.fibonacci(n - 2)
-
-    def run(self, x):
-        return self.fibonacci(x + 1)
-
-
-class Arrays:
-    """NumPy arrays that attributes and items lead to."""
-
-    def __init__(self):
-        self.w, self.rows = np.zeros(2, np.float32), [np.zeros(3, np.float32), np.ones(2, np.float32)]
-        self.made = np.zeros(2, np.float32)
-
-    def add(self, x):
-        self.w[0] += x
-        self.rows[0][1] = x
-        self.rows[1] += x
-        self.made = self.made + x
-        return self.w.sum() + self.rows[1].sum()
 
 
 @pytest.mark.parametrize(
@@ -334,181 +71,6 @@ def test_one_program_serves_all_calls():
     moments.mean = jnp.float32(7)  # what a call finds is what it goes on with
     call(jnp.float32(8))
     assert call.experimental_get_tracing_count() == 2 and 7 < float(moments.mean) < 8
-
-
-def appended(items, x):
-    items.append(x)
-    items.extend([x, x + 1])
-    items += [x * 2]
-    return x
-
-
-def read_length(items, x):
-    n = len(items)
-    items.append(x)
-    return n * x
-
-
-def truth_asked(items, x):
-    if not items:
-        items.append(x * 10)
-    items.append(x)
-    return x
-
-
-def returned(items, x):
-    items.append(x)
-    return items
-
-
-def sliced(items, x):
-    items.append(x)
-    return items[-2:]
-
-
-def last(items, x):
-    items.append(x)
-    return items[-1] + items[0]
-
-
-def inserted(items, x):
-    items.append(x)
-    items.insert(0, -x)
-    items.insert(-1, x * 3)
-    items.insert(5, x * 4)
-    return x
-
-
-def cleared(items, x):
-    if len(items) > 2:
-        items.clear()
-    items.append(x)
-    return x
-
-
-def item_written(items, x):
-    items.append(x)
-    items[-1] = x * 2
-    items[0] = x
-    return x
-
-
-def deleted(items, x):
-    items.extend([x, x])
-    del items[0]
-    return items.pop()
-
-
-def sorted_in_place(items, x):
-    bisect.insort(items, x)
-    return items[0]
-
-
-def heaped(items, x):
-    heapq.heappush(items, x)
-    return heapq.heappop(items) if len(items) > 2 else x * 0
-
-
-def in_a_loop(items, x):
-    items.append(x)
-    while x > 1:
-        x = x / 2
-        items.append(x)
-    return x
-
-
-def before_a_condition(items, x):
-    items.append(-x)
-    if x > 0:
-        items.append(x)
-    return x
-
-
-def after_a_condition(items, x):
-    if x > 0:
-        items.append(x)
-    items.append(-x)
-    return x
-
-
-def of_objects(items, x):
-    items.append(Count(x, "a"))
-    items.append({"x": x, "y": (x, None)})
-    return x
-
-
-def by_a_function(items, x):
-    def note(value):
-        items.append(value)
-
-    for k in range(3):
-        note(x + k)
-    return x
-
-
-def all_replaced(items, x):
-    items.append(x)
-    items[:] = [value + x for value in items]
-    return sum(items)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        appended, read_length, truth_asked, returned, sliced, last, inserted, cleared, item_written, deleted, sorted_in_place,
-        heaped, in_a_loop, before_a_condition, after_a_condition, of_objects, by_a_function, all_replaced,
-    ],
-)  # fmt: skip
-def test_a_list_from_outside_is_what_python_leaves_it(body):
-    mine, others = [], []
-    call = ag.function(lambda x: body(mine, x))
-    for x in XS:
-        result, wanted = call(jnp.float32(x)), body(others, x)
-        assert (result is mine) == (wanted is others)
-        assert plain(result) == plain(wanted) and plain(mine) == plain(others)
-
-
-def test_a_list_that_is_only_appended_to_needs_one_program():
-    kept = []
-    call = ag.function(lambda x: appended(kept, x))
-    for x in XS:
-        call(jnp.float32(x))
-    assert call.experimental_get_tracing_count() == 1 and len(kept) == 4 * len(XS)
-
-
-def test_a_list_that_is_read_needs_one_for_each_length():
-    kept = []
-    call = ag.function(lambda x: read_length(kept, x))
-    for x in XS:
-        call(jnp.float32(x))
-    assert call.experimental_get_tracing_count() == len(XS)
-    assert "what `kept` holds, which the function assigns: list of 0 → list of 1" in call.explain_retraces()
-
-
-class Log:
-    def __init__(self):
-        self.rows = []
-
-    @ag.function
-    def always(self, x):
-        self.rows.append(x)
-        return x
-
-    @ag.function
-    def sometimes(self, x):
-        if x > 0:
-            self.rows.append(x)
-        return x
-
-
-@pytest.mark.parametrize("method", ["always", "sometimes"])
-def test_another_list_in_its_place_is_the_one_that_is_written(method):
-    log = Log()
-    getattr(log, method)(jnp.float32(1))
-    first, log.rows = log.rows, []
-    getattr(log, method)(jnp.float32(2))
-    jax.effects_barrier()
-    assert plain(first) == [1.0] and plain(log.rows) == [2.0]
 
 
 def test_variables_of_modules_and_functions():
@@ -732,13 +294,23 @@ def test_threads_see_no_tracer():
     assert len(found) == 16 and not any(isinstance(each, jax.core.Tracer) for each in (*found, momentum.velocity))
 
 
+class Owner:
+    def __init__(self):
+        self.sum = 0.0
+
+    @ag.function
+    def add(self, x):
+        self.sum += x
+        return self.sum
+
+
 def test_an_instance_goes_with_its_programs():
-    log = Log()
-    log.always(jnp.float32(1))
-    reference = weakref.ref(log)
+    made = Owner()
+    made.add(jnp.float32(1))
+    reference = weakref.ref(made)
     gc.disable()
     try:
-        del log
+        del made
         assert reference() is None
     finally:
         gc.enable()

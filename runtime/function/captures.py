@@ -18,9 +18,9 @@ from typing import Any
 from autograph.runtime.code.code_names import Readers
 from autograph.runtime.code.generated import Check
 from autograph.runtime.function.assignments import Left, Place, Places
-from autograph.runtime.function.reads import SCALARS, Reads, Root, places_of
+from autograph.runtime.function.reads import Reads, Root, places_of
 from autograph.runtime.layouts.static_values import StaticLeaf
-from autograph.runtime.signatures.outside_places import OutsidePlaces
+from autograph.runtime.signatures.outside_places import SCALARS, OutsidePlaces
 from autograph.runtime.signatures.signature import CallSignature
 from autograph.runtime.tracing.recording import LOCAL
 

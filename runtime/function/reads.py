@@ -31,12 +31,11 @@ from autograph.runtime.data.pipeline import Node, functions_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.function.assignments import Held, Lefts, Place, Places
 from autograph.runtime.layouts.static_values import IdentityKey, StaticLeaf, static_leaf, weak_reference
-from autograph.runtime.signatures.signature import is_record
+from autograph.runtime.signatures.outside_places import SCALARS, objects_within
 from autograph.runtime.state.linked_state import is_nnx_object, is_variable, may_hold_variables
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.locations import is_of_library
 
-SCALARS = frozenset({bool, int, float, complex, str, bytes, type(None), type(...)})
 _ATOMS = (jax.Array, np.generic, Dataset, Variable)
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 _OF_USERS_DATA = frozenset(["collections", "types", "argparse"])  # libraries whose objects hold the user's values
@@ -363,17 +362,10 @@ class _Walk:
 
     def _taken_value(self, value: Any, label: str) -> None:
         """Take in what the objects lead to that the signature of a call has by their identities."""
-        if _is_atom(value) or isinstance(value, jax.core.Tracer | np.ndarray) or id(value) in self._opened:
-            return
-        if isinstance(value, _CONTAINERS) or is_record(value):
-            self._opened[id(value)] = value
-            held = vars(value) if is_record(value) else value
-            for part in held.values() if isinstance(held, dict) else held:
-                self._taken_value(part, label)
-            return
-        reference = weak_reference(value)
-        known = self._known(value if reference is None else reference)
-        self._visit(value, known if reference is None else f"{known}()", label)
+        for part in objects_within(value, self._opened):
+            reference = weak_reference(part)
+            known = self._known(part if reference is None else reference)
+            self._visit(part, known if reference is None else f"{known}()", label)
 
     # Containers.
 

@@ -63,7 +63,7 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, BaseException):
         yield ".args", value.args
     elif hasattr(type(value), "python_function"):  # a `Function`, whose programs hold what it has traced
-        yield "", value.__dict__["__wrapped__"]
+        yield "", value.__wrapped__
         return
     elif str(type(value).__module__).startswith(
         _STAGING
@@ -134,14 +134,17 @@ class Reached:
     def __contains__(self, value: Any) -> bool:
         return id(value) in self._from
 
-    def ways_to(self, is_sought: Callable[[Any], bool]) -> list[str]:
-        """How each place is reached that holds a part which is sought."""
-        return [
-            self.name_of(key) + step
-            for key, (value, _, _) in self._from.items()
-            for step, part in parts(value)
-            if is_sought(part)
-        ]
+    def holding(self, is_sought: Callable[[Any], bool]) -> dict[Any, str]:
+        """The places that hold a part which is sought, each with how it is reached; of an attribute that is one of ``__dict__``, too."""
+        found: dict[Any, str] = {}
+        for key, (value, _, _) in self._from.items():
+            namespace = getattr(value, "__dict__", None)
+            for step, part in parts(value):
+                if part is not value and is_sought(part):
+                    is_attribute = step.startswith(".") and isinstance(namespace, dict) and step[1:] in namespace
+                    place = (id(namespace), f"[{step[1:]!r}]") if is_attribute else (key, step)
+                    found.setdefault(place, self.name_of(key) + step)
+        return found
 
     def name(self, value: Any) -> str:
         """How an object is reached: ``model.layers[0]``."""

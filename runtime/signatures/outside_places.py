@@ -15,6 +15,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -39,6 +40,7 @@ is only appended to, whose contents are no inputs, and outputs are what comes at
 
 _CONTAINERS = (list, dict, collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque)
 _NUMBERS = (int, float, complex)
+SCALARS = frozenset({bool, int, float, complex, str, bytes, type(None), type(...)})
 _SETS = (set,)
 
 
@@ -452,6 +454,24 @@ class Taken:
         return frozenset(key for key in changed - known if type(old.get(key)) in _NUMBERS)
 
 
+def objects_within(value: Any, seen: dict[int, Any]) -> Iterator[Any]:
+    """The objects that a value leads to of which a `Taken` takes nothing but which they are.
+
+    Args:
+      seen: by identity, the containers and dataclasses that have been gone through.
+    """
+    if type(value) in SCALARS or is_array_leaf(value) or isinstance(value, jax.core.Tracer) or id(value) in seen:
+        return
+    is_one = is_record(value)
+    if not is_one and not isinstance(value, list | tuple | dict | set | frozenset | collections.deque):
+        yield value
+        return
+    seen[id(value)] = value
+    held = vars(value) if is_one else value
+    for part in held.values() if isinstance(held, dict) else held:
+        yield from objects_within(part, seen)
+
+
 def _ways_to(array: Any, roots: Sequence[tuple[str, Any]]) -> list[str]:
     """How the places are reached that hold this array, or another that shares its memory."""
 
@@ -459,11 +479,15 @@ def _ways_to(array: Any, roots: Sequence[tuple[str, Any]]) -> list[str]:
         return isinstance(part, np.ndarray) and np.shares_memory(part, array)
 
     reached = Reached(roots)
-    ways = reached.ways_to(is_same)
-    cells = reached.ways_to(
+    ways = reached.holding(is_same)
+    cells = reached.holding(
         lambda part: isinstance(part, types.CellType) and part != _EMPTY and is_same(part.cell_contents)
     )
-    return ways if cells else ways + [label for label, value in roots if is_same(value)]
+    known = {step for _, step in ways}  # of a global variable, if a function's globals are reached
+    return [
+        *ways.values(),
+        *(label for label, value in roots if is_same(value) and not cells and f"[{label!r}]" not in known),
+    ]
 
 
 _EMPTY = types.CellType()
