@@ -53,6 +53,7 @@ class Captures:
         self._readers.add(function)
         self._function = function
         self._tracing = threading.Condition()
+        self._alone = threading.RLock()
         self._tracers: list[int] = []  # the threads that trace the function now
         self._written: dict[int, Any] = {}
         self._asked: set[int] = set()
@@ -79,6 +80,11 @@ class Captures:
         with self._tracing:
             self._tracing.wait_for(lambda: not self._tracers or threading.get_ident() in self._tracers)
             yield
+
+    def alone(self, is_asked: bool) -> contextlib.AbstractContextManager[Any]:
+        """While no other thread is in this for the function, which may assign what others read; if asked, and no trace is around it."""
+        is_outermost = LOCAL.frame is None and not LOCAL.in_callback
+        return self._alone if is_asked and is_outermost else contextlib.nullcontext()
 
     @contextlib.contextmanager
     def being_traced(self, signature: CallSignature) -> Iterator[None]:

@@ -10,7 +10,6 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 import jax
@@ -300,16 +299,16 @@ class Function(Made, Generic[P, R], Forwarding):
         self._calls = self._dispatcher.tick()
         call = self._call_unfitted if self._options.input_signature is None else self._call_fitted
         while True:
+            captures = self._look_at_captures()
             try:
-                return call(tuple(args), kwargs)
+                with captures.alone(captures.places is not None):
+                    return call(tuple(args), kwargs)
             except TracersLeaked as leak:
                 take_up(self, leak)
 
     def _call_unfitted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         values = self._arguments.canonical(args, kwargs)
-        captures = self._look_at_captures()
-        # A trace that ends in between finds its program by another signature from then on.
-        with captures.between_traces() if captures.places else nullcontext(), self._lock:
+        with self._lock:  # a trace that ends in between finds its program by another signature from then on
             signature, arrays, reads = self._split(values)
             refuse_specs(self.__name__, signature, arrays)
             signature, arrays, taken = self._with_taken(signature, arrays)
@@ -339,10 +338,11 @@ class Function(Made, Generic[P, R], Forwarding):
         self, signature: CallSignature, entry: Entry, values: Any, arrays: Sequence[Any], call: Callable[[Entry], Any]
     ) -> Any:
         """Call the program of a signature, ``entry``, or the one that writes into ``arrays``, the caller's own."""
-        if LOCAL.followed is not None or has_numpy(arrays):
-            return call_writing(self, signature, entry, arrays, callers_arrays(values, arrays), call)
-        with calling_for(()):
-            return call(entry)
+        with self._looked_at_captures().alone(not entry.program.is_recorded):
+            if LOCAL.followed is not None or has_numpy(arrays):
+                return call_writing(self, signature, entry, arrays, callers_arrays(values, arrays), call)
+            with calling_for(()):
+                return call(entry)
 
     def _split(self, values: tuple[Any, ...]) -> tuple[CallSignature, Sequence[Any], Reads | None]:
         """The signature of a call with these canonical values, its arrays, and what is read of its objects."""
@@ -398,8 +398,7 @@ class Function(Made, Generic[P, R], Forwarding):
         inputs = self._inputs()
         arrays: Sequence[Any]
         arrays = own = inputs.arrays(args, kwargs)
-        captures = self._look_at_captures()
-        with captures.between_traces() if captures.places else nullcontext(), self._lock:
+        with self._lock:
             signature, arrays, taken = self._with_taken(inputs.call.reading(self._captured), arrays)
             first = self._entry(signature, False)
         is_traced = self._is_traced(arrays)

@@ -177,6 +177,11 @@ class Program:
         return self._state is not None
 
     @property
+    def is_recorded(self) -> bool:
+        """Whether there is a recording."""
+        return bool(self._recordings)
+
+    @property
     def jitted(self) -> Program:
         return self
 
