@@ -15,7 +15,14 @@ XS = (2.0, -1.0, 3.0, 0.5, -4.0, 6.0)
 def plain(value):
     """A value, and all that it holds, as Python's numbers, lists and dicts."""
     if isinstance(value, (jax.Array, np.ndarray, np.generic)):
-        return np.asarray(value).astype(float).round(4).tolist()
+        value = np.asarray(value)
+        return (
+            [value.real.round(4).tolist(), value.imag.round(4).tolist()]
+            if value.dtype.kind == "c"
+            else value.astype(float).round(4).tolist()
+        )
+    if isinstance(value, complex):
+        return [round(value.real, 4), round(value.imag, 4)]
     if isinstance(value, bool | int | float):
         return round(float(value), 4)
     if isinstance(value, dict):
@@ -291,3 +298,63 @@ class Arrays:
         self.rows[1] += x
         self.made = self.made + x
         return self.w.sum() + self.rows[1].sum()
+
+
+class Swapped:
+    """Objects that change places, and one that is chosen."""
+
+    def __init__(self):
+        self.one, self.other = Momentum(), Momentum()
+        self.chosen = self.one
+
+    def add(self, x):
+        self.one, self.other = self.other, self.one
+        self.one.velocity += x
+        self.chosen = self.one if x > 0 else self.other
+        self.chosen.velocity += 10
+        return self.one.velocity - self.other.velocity
+
+
+class Counted:
+    def __init__(self):
+        self.counts, self.sums = collections.Counter(), collections.defaultdict(float)
+
+    def add(self, x):
+        self.counts["all"] += 1
+        if x > 0:
+            self.counts["positive"] += 1
+        self.sums["positive" if x > 0 else "other"] += x
+        return self.counts["positive"] / self.counts["all"]
+
+
+class Toggled:
+    """Texts, truth values, large ints and complex numbers."""
+
+    def __init__(self):
+        self.name, self.names, self.is_on, self.best, self.z = "a", [], False, 10**12, 1 + 0j
+
+    def add(self, x):
+        self.name = {"a": "b", "b": "c", "c": "a"}[self.name]
+        self.names.append(self.name)
+        self.is_on = not self.is_on
+        if x < self.best:
+            self.best = x
+        self.z = self.z * 1j + x
+        return self.best if self.is_on else self.z.real
+
+
+class Namespaces:
+    def __init__(self):
+        object.__setattr__(self, "held", {"v": 0.0, "writes": 0})
+
+    def __setattr__(self, name, value):
+        self.held[name] = value
+        self.held["writes"] += 1
+
+    def __getattr__(self, name):
+        return self.held[name]
+
+    def add(self, x):
+        self.v = self.v + x
+        self.__dict__["last"] = x
+        return self.v * self.writes

@@ -17,12 +17,14 @@ from tests.stateful_programs import (
     XS,
     Arrays,
     Best,
+    Counted,
     Door,
     Fit,
     Grid,
     Loops,
     Moments,
     Momentum,
+    Namespaces,
     Property,
     Recursive,
     Replaced,
@@ -31,7 +33,9 @@ from tests.stateful_programs import (
     Slotted,
     Smooth,
     Stack,
+    Swapped,
     Temporary,
+    Toggled,
     Tree,
     plain,
 )
@@ -48,7 +52,8 @@ weights = np.zeros(3, np.float32)
     [
         (Moments, "add"), (Door, "push"), (Best, "see"), (Fit, "step"), (Smooth, "mean"), (Ring, "put"), (Slotted, "add"),
         (Property, "raise_by"), (Shared, "add"), (Grid, "add"), (Replaced, "add"), (Temporary, "add"), (Tree, "add"),
-        (Stack, "push"), (Loops, "add"), (Recursive, "run"), (Arrays, "add"),
+        (Stack, "push"), (Loops, "add"), (Recursive, "run"), (Arrays, "add"), (Swapped, "add"), (Counted, "add"), (Toggled, "add"),
+        (Namespaces, "add"),
     ],
 )  # fmt: skip
 def test_an_object_is_what_python_leaves_it(kind, method):
@@ -173,6 +178,31 @@ def test_an_object_among_the_arguments():
         f(first, jnp.float32(x))
         f(second, jnp.float32(-x))
     assert float(first.velocity) == 11.5 and float(second.velocity) == 5.0
+
+
+def test_defaults_that_are_changed():
+    @ag.function
+    def f(x, seen=[], table={"n": 0.0}):  # noqa: B006
+        seen.append(x)
+        table["n"] += x
+        return sum(seen) + table["n"]
+
+    for k in range(len(XS)):
+        assert float(f(jnp.float32(XS[k]))) == 2 * sum(XS[: k + 1])
+    assert len(f(jnp.float32(1), [], table := {"n": 1.0}).shape) == 0 and float(table["n"]) == 2.0
+
+
+def test_one_that_writes_and_one_that_reads():
+    moments = Moments()
+
+    @ag.function
+    def mean(x):
+        return moments.mean / moments.n + x
+
+    push = ag.function(moments.add)
+    for k, x in enumerate((2.0, 3.0, 7.0), 1):
+        push(jnp.float32(x))
+        assert float(mean(jnp.float32(1))) == pytest.approx(sum((2.0, 3.0, 7.0)[:k]) / k / k + 1)
 
 
 def test_an_object_that_is_returned_is_itself():

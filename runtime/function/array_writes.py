@@ -72,7 +72,7 @@ def checked(
     """
     signature, outside = entry.key[0], function._looked_at_captures().outside
     if changes.labels:
-        parts.refuse_shared(function.__name__, signature, changes, outside)
+        parts.refuse_shared(function.__name__, signature, changes, functools.partial(outside, has_defaults=False))
     outside = functools.partial(outside, signature)
     if taken is not None:
         taken.refuse_shared(function.__name__, changes, parts, arrays, outside)

@@ -114,10 +114,15 @@ class Captures:
                 return label
         return None
 
-    def outside(self, signature: CallSignature) -> Iterator[tuple[str, Any]]:
-        """What a call of this signature reads from outside, and the objects among its arguments, by name."""
+    def outside(self, signature: CallSignature, has_defaults: bool = True) -> Iterator[tuple[str, Any]]:
+        """What a call of this signature reads from outside, and the objects among its arguments, by name.
+
+        Args:
+          has_defaults: whether the defaults of the function's own parameters count, which it reads as arguments.
+        """
         for root in (*self._roots(self._readers), *_objects(signature)):
-            yield root.label, root.value
+            is_own = root.value is self._function and not has_defaults
+            yield root.label, (getattr(root.value, "__closure__", None) if is_own else root.value)
 
     def leave_out_written(self) -> None:
         """Look no longer at the containers that the program traced now writes when it runs, and no trace has read."""

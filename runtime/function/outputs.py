@@ -264,7 +264,7 @@ def _overwrite(target: Any, names: Sequence[Any], held: Sequence[Any]) -> None:
         items = {key: part for key, part in zip(names, held, strict=True) if part is not GONE}
         for key in [key for key in target if key not in items]:
             del target[key]
-        target.update(items)  # keys that are in both keep their places
+        own_class(target).update(target, items)  # keys that are in both keep their places
     else:
         for name, part in zip(names, held, strict=True):
             object.__setattr__(target, name, part)

@@ -9,26 +9,20 @@ its own there: see `signatures.outside_places`.
 
 from __future__ import annotations
 
-import collections
 import inspect
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import jax
-import numpy as np
-
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.errors import StagingError, TracersLeaked
 from autograph.runtime.heap.journal import ContentsPlace, Place, Watch
-from autograph.runtime.heap.object_graph import Reached, traced_part
+from autograph.runtime.heap.object_graph import Reached, is_one_shot, traced_part
 from autograph.runtime.heap.reach import same
 from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.optional import possible_functions
-from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable, has_contents
+from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable
 from autograph.runtime.tracing.recording import LOCAL
-
-_DATA = (bool, int, float, complex, str, bytes, type(None), jax.Array, np.ndarray, np.generic)
 
 
 def refuse_leaks(watch: Watch) -> None:
@@ -90,23 +84,17 @@ def slots_written(place: Place, old: Any) -> Any:
 
 
 def _changes(watch: Watch) -> list[tuple[Place, str]]:
-    """The places that hold other data than before, each with the line that first wrote it."""
+    """The places that hold something else than before, each with the line that first wrote it: not what a first call makes for all,
+    Variables say, nor what a trace alone goes through."""
+    made = {id(variable) for variable, _ in LOCAL.frame.created}
     return [
         (place, where)
         for place, old, where in watch.entries()
-        if not _is_unknown(place) and not same(place.get(), old) and is_data(place.get())
+        if not _is_unknown(place)
+        and not same(new := place.get(), old)
+        and not is_one_shot(new)
+        and not (made and made & Reached([("", new)]).keys())
     ]
-
-
-def is_data(value: Any) -> bool:
-    """Whether a value is made of numbers, texts and arrays, traced or not."""
-    if has_contents(value):
-        return True
-    if isinstance(value, tuple | list | collections.deque):
-        return all(map(is_data, value))
-    if isinstance(value, dict):
-        return all(map(is_data, value.values()))
-    return value is UNBOUND or isinstance(value, _DATA)
 
 
 def refuse_writes(

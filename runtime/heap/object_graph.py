@@ -134,6 +134,10 @@ class Reached:
     def __contains__(self, value: Any) -> bool:
         return id(value) in self._from
 
+    def keys(self) -> frozenset[int]:
+        """The identities of all of them."""
+        return frozenset(self._from)
+
     def holding(self, is_sought: Callable[[Any], bool]) -> dict[Any, str]:
         """The places that hold a part which is sought, each with how it is reached; of an attribute that is one of ``__dict__``, too."""
         found: dict[Any, str] = {}

@@ -185,42 +185,13 @@ class Unread:
 
 
 _BINARY = (
-    "add",
-    "sub",
-    "mul",
-    "matmul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "divmod",
-    "pow",
-    "lshift",
-    "rshift",
-    "and",
-    "or",
-    "xor",
-)
+    "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "lshift", "rshift", "and", "or", "xor",
+)  # fmt: skip
 _ASKING = (
-    *(
-        "getitem",
-        "setitem",
-        "len",
-        "iter",
-        "contains",
-        "call",
-        "bool",
-        "index",
-        "int",
-        "float",
-        "complex",
-        "hash",
-        "eq",
-        "ne",
-    ),
-    *("lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "round", "str", "repr", "format", "array", "jax_array"),
-    *_BINARY,
-    *(f"r{name}" for name in _BINARY),
-)
+    "getitem", "setitem", "len", "iter", "contains", "call", "bool", "index", "int", "float", "complex", "hash", "eq", "ne", "lt",
+    "le", "gt", "ge", "neg", "pos", "abs", "invert", "round", "str", "repr", "format", "array", "jax_array",
+    *_BINARY, *(f"r{name}" for name in _BINARY),
+)  # fmt: skip
 for _name in _ASKING:
     setattr(Unread, f"__{_name}__", Unread._asked)
 
@@ -283,7 +254,7 @@ class Taken:
                 return ("again", self.containers[id(value)]), value
             self.containers[id(value)] = len(self.places)
             return self._record(value, name, leaf) if is_record(value) else self._container(value, name, leaf), value
-        return static_leaf(value).key, value
+        return static_leaf(value), value
 
     def _record(self, value: Any, name: str, leaf: Callable[[Any, str], Any]) -> Any:
         found: list[Any] = [type(value)]
@@ -300,7 +271,7 @@ class Taken:
         self.places.append(place)
         if type(value) in _SETS:  # which hold nothing traced
             self._fill(place, place.get())
-            return static_leaf(value).key
+            return static_leaf(value)
         slots = self._slots.get(place.key, frozenset())
         if slots is EXTENDED:
             if self._is_filled:
@@ -314,15 +285,14 @@ class Taken:
         ]
         new = {key: part for key, _, part in parts}
         self._fill(place, new if isinstance(value, dict) else tuple(new.values()))
-        keys = (
-            tuple(static_leaf(key).key for key in value) if isinstance(value, dict) else getattr(value, "maxlen", None)
-        )
+        keys = tuple(map(static_leaf, value)) if isinstance(value, dict) else getattr(value, "maxlen", None)
         return type(value), keys, tuple(structure for _, structure, _ in parts)
 
     def _fill(self, place: Place, new: Any) -> None:
         if self._is_filled:
             self._before.append((place, place.get()))
-            place.set(new)
+            if not same(place.get(), new):
+                place.set(new)
 
     _is_filled = False
 
@@ -432,7 +402,8 @@ class Taken:
     def restore(self) -> None:
         """Let the places hold what they did."""
         for place, held in reversed(self._before):
-            place.set(held)
+            if not same(place.get(), held):
+                place.set(held)
         self._before.clear()
 
     def name(self, number: int) -> str:
