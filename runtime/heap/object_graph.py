@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import collections
-import gc
 import types
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -72,13 +72,28 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, VIEWS):
         yield from (("", part) for part in tuple(value))
     elif is_one_shot(value) and type(value).__module__ in ("builtins", "itertools"):
-        yield from (("", part) for part in gc.get_referents(value))
+        yield from (("", part) for part in _within_iterator(value))
     elif is_library(type(value)) and not is_one_shot(value):
         yield from (("", part) for part in in_pytree(value))
     if not str(type(value).__module__).startswith(("jax.", "jaxlib.", "numpy.")):
         yield from ((f".{name}", part) for name, part in attributes(value).items())
         if type(namespace := getattr(value, "__dict__", None)) is dict:
             yield ".__dict__", namespace
+
+
+def _within_iterator(value: Any) -> Iterator[Any]:
+    """What a generator, or an iterator of Python's own, goes through. It stays where it is."""
+    frame = getattr(value, "gi_frame", None) or getattr(value, "cr_frame", None) or getattr(value, "ag_frame", None)
+    if frame is not None:
+        yield from tuple(frame.f_locals.values())
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of what itertools has
+        try:
+            _, *held = value.__reduce__()
+        except TypeError:  # a generator that has ended, say
+            return
+    yield from held
 
 
 _STAGING = "autograph.runtime.staging."

@@ -22,6 +22,7 @@ import numpy as np
 from autograph.runtime.errors import StagingError, TracersLeaked
 from autograph.runtime.heap.leaked_tracers import EXTENDED, slots_written
 from autograph.runtime.heap.object_graph import Reached
+from autograph.runtime.heap.object_graph import parts as steps
 from autograph.runtime.heap.places import AttributePlace, ContentsPlace, Place
 from autograph.runtime.heap.reach import same
 from autograph.runtime.layouts.large_ints import fits_integers
@@ -452,13 +453,10 @@ def _ways_to(array: Any, roots: Sequence[tuple[str, Any]]) -> list[str]:
     reached = Reached(roots)
     ways = reached.holding(is_same)
     cells = reached.holding(
-        lambda part: isinstance(part, types.CellType) and part != _EMPTY and is_same(part.cell_contents)
+        lambda part: isinstance(part, types.CellType) and any(is_same(held) for _, held in steps(part))
     )
     known = {step for _, step in ways}  # of a global variable, if a function's globals are reached
     return [
         *ways.values(),
         *(label for label, value in roots if is_same(value) and not cells and f"[{label!r}]" not in known),
     ]
-
-
-_EMPTY = types.CellType()

@@ -25,7 +25,7 @@ from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_line, user_location
 from autograph.runtime.tracing.recording import LOCAL, hold_arrays
 
-_BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"]
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
 
 
 class PlaceOfArray(Assignable):
