@@ -113,7 +113,7 @@ def test_under_transforms(program):
     np.testing.assert_allclose(slope, total(xs, 4.0) - total(xs, 3.0))
 
 
-def test_slices_of_arrays_stay_arrays():
+def test_slices_of_arrays_are_views():
     def shifted(x, k):
         x = x[1:]
         x += k
@@ -122,5 +122,5 @@ def test_slices_of_arrays_stay_arrays():
         return x, y
 
     found = ag.function(shifted)(jnp.arange(4), jnp.asarray(1))
-    np.testing.assert_array_equal(found[0], [2, 3, 4])
-    np.testing.assert_array_equal(found[1], [2, 5, 4])
+    for one, other in zip(found, shifted(np.arange(4), 1), strict=True):
+        np.testing.assert_array_equal(one, other)

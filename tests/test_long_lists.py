@@ -327,9 +327,7 @@ def test_room_is_not_reserved_for_more_than_may_be_used():
     for n in (1, 30):
         assert ag.function(doubled)(jnp.array(n)) == doubled(n)
     assert ag.function(hits)(jnp.array(5)) == hits(5)
-    with pytest.raises(
-        ag.StagingError, match=r"appends to 'primes', and its iterations may append more than 16,777,216 "
-    ):
+    with pytest.raises(ag.StagingError, match="goes over a list that it makes longer or shorter at run time"):
         jax.jit(ag.convert(doubled))(jnp.array(30))
 
 

@@ -20,6 +20,8 @@ _KEPT = []
 ASKED = {
     "autograph._convert": "holds off the collector while trees are made, for speed",
     "autograph.backends.xla.symbolic_sizes": "tells who compared symbolic sizes, for which `jax.export` has no answer",
+    "autograph.runtime.function.converted": "what functions that are not converted have passed on, to refuse writes to it",
+    "autograph.runtime.heap.object_graph": "what a generator that waits holds, to find tracers in it",
     "autograph.runtime.function.notebooks": "the number of the cell that is running, for messages",
     "autograph.runtime.tracing.locations": "the user's line and function, for messages",
 }

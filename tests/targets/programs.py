@@ -42,7 +42,7 @@ def corpus() -> list[Target]:
     return [
         Target(program.name, ag.function(program.function), _arguments(program), ONE)
         for program in all_programs()
-        if "function" not in program.refused
+        if not {"function", "lower"} & set(program.refused)
     ]
 
 
@@ -51,7 +51,7 @@ def mapped_corpus() -> list[Target]:
     return [
         _mapped(program)
         for program in all_programs()
-        if program.vmap and not {"vmap", "function"} & set(program.refused)
+        if program.vmap and not {"vmap", "function", "lower"} & set(program.refused)
     ]
 
 

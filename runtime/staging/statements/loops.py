@@ -16,11 +16,9 @@ from autograph.runtime.containers.iterables import (
     StagedIterable,
     StagedRange,
     as_staged,
-    is_same_length,
     to_be_staged,
 )
 from autograph.runtime.containers.iterators import SequenceIterator
-from autograph.runtime.containers.lengths import changes_length
 from autograph.runtime.effects.raising import attempting
 from autograph.runtime.effects.staged_raises import ABSENCES, may_be_bound
 from autograph.runtime.heap.copies import Copies, Watch
@@ -34,6 +32,7 @@ from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
 from autograph.runtime.staging.statements.iteration import Iteration
+from autograph.runtime.staging.statements.lists_gone_over import run_over
 from autograph.runtime.staging.statements.loop_carry import LoopTrace
 from autograph.runtime.staging.statements.loop_state import (
     CarryChanges,
@@ -478,7 +477,14 @@ class Loops(InTrace):
             loop.variables(),
             loop.functions,
             None if test is None else (lambda: self._truth(test())),
-            lambda item: _run_over(names, staged.live is not None, self._opaque.block(loop.body), item),
+            lambda item: run_over(
+                names,
+                staged.live is not None,
+                self._opaque.block(loop.body),
+                item,
+                self.raising,
+                test and (lambda: self._truth(test())),
+            ),
             staged,
             surely_runs=isinstance(staged.length, int) and (test is None or not self.backend.is_traced(test())),
             result_name=loop.result,
@@ -533,22 +539,3 @@ class Loops(InTrace):
             return Trial(False, str(refusal))
         except Exception as error:
             return Trial(False, why(error), may_settle=isinstance(error, CarryChanges))
-
-
-def _run_over(names: Sequence[Callable[[], Any]], is_snapshot: bool, body: Callable[[Any], Any], item: Any) -> None:
-    """An iteration of a loop over lists, which these return.
-
-    Raises:
-      WrittenOver: it writes to the list whose items the loop takes as they were before it.
-    """
-    lists = [name() for name in names]
-    held = [each.contents() for each in lists]
-    body(item)
-    for name, items, before in zip(names, lists, held, strict=True):
-        now = items.contents()
-        if now is before:
-            continue
-        if not is_same_length(now, before) or name() is not items:
-            raise changes_length()
-        if is_snapshot:
-            raise WrittenOver(name)
