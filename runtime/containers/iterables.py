@@ -286,9 +286,14 @@ def listed(iterable: Any) -> Any:
     return iterable if found is None else found
 
 
+def length_of(contents: Any) -> Any:
+    """How long a list is that holds this: an int, or traced."""
+    return contents.length if isinstance(contents, Padded) else len(contents)
+
+
 def is_same_length(contents: Any, other: Any) -> bool:
     """Whether lists that hold these are as long as each other, as far as that is known."""
-    one, two = (each.length if isinstance(each, Padded) else len(each) for each in (contents, other))
+    one, two = map(length_of, (contents, other))
     return one is two or (isinstance(one, int) and isinstance(two, int) and one == two)
 
 

@@ -27,17 +27,17 @@ def with_taken(
     Raises:
       ArgumentsChanged: the call is a part of a trace, which is to call the Python function.
     """
-    places = function._looked_at_captures().places
-    if not places.is_of(signature):
+    places = function._looked_at_captures().places.of(signature)
+    if not places:
         return signature, arrays, None
     if is_part(arrays):
-        raise function._changed_in_trace(None, _changes(function, signature))
-    taken = places.taken(signature)
+        raise function._changed_in_trace(None, _changes(function, places))
+    taken = Taken(places)
     return signature.taking(taken.structure, taken.names), [*taken.leaves, *arrays], taken
 
 
-def _changes(function: Any, signature: CallSignature) -> Changes:
-    named = function._looked_at_captures().places.named(signature)
+def _changes(function: Any, places: Sequence[tuple[Any, str, Any]]) -> Changes:
+    named = {number: name for number, (_, name, _) in enumerate(places)}
     changes = Changes.of_places(named, function.__name__, first_line(function._function), None)
     assert changes is not None
     return changes
@@ -45,8 +45,8 @@ def _changes(function: Any, signature: CallSignature) -> Changes:
 
 def refuse_taken(function: Any, signature: CallSignature) -> None:
     """`StagingError` if the program of a signature takes what places outside hold, and no call is there to write to them."""
-    if function._looked_at_captures().places.is_of(signature):
-        raise StagingError(_changes(function, signature).refusal)
+    if places := function._looked_at_captures().places.of(signature):
+        raise StagingError(_changes(function, places).refusal)
 
 
 def is_part(arrays: Sequence[Any]) -> bool:

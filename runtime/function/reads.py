@@ -370,14 +370,12 @@ class _Walk:
     # Containers.
 
     def _container(self, value: Any, source: str, label: str) -> None:
-        if id(value) in self._written:
+        is_written = id(value) in self._written
+        if is_written or id(value) in self._taken:
             self._tests.append(f"{source} is not {self._known(value)}")
-            self.key.append(("written", id(value)))
-            return
-        if id(value) in self._taken:
-            self._tests.append(f"{source} is not {self._known(value)}")
-            self.key.append(("taken", id(value)))
-            self._taken_value(value, label)
+            self.key.append(("written" if is_written else "taken", id(value)))
+            if not is_written:
+                self._taken_value(value, label)
             return
         kind = type(value)
         if kind in (tuple, frozenset) and all(type(item) in SCALARS for item in value):

@@ -7,7 +7,6 @@ import contextlib
 import contextvars
 import dis
 import functools
-import inspect
 import itertools
 import sys
 import threading
@@ -23,7 +22,7 @@ from autograph.runtime.code.code_names import codes_in, names_in
 from autograph.runtime.code.library_table import TABLE, is_library, is_library_name
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.referring_kinds import references_of
-from autograph.runtime.heap.object_graph import VIEWS, in_pytree
+from autograph.runtime.heap.object_graph import VIEWS, in_pytree, within_iterator
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS as _CONTAINERS
 from autograph.runtime.heap.reach import FUNCTIONS_IN, own_namespace, slots_held
 from autograph.runtime.layouts.references import is_reference
@@ -206,7 +205,7 @@ def parts_held(value: Any) -> Iterable[Any]:
     if isinstance(value, types.CellType):
         return contents_of_cells((value,))
     if isinstance(value, types.CoroutineType):
-        return inspect.getcoroutinelocals(value).values()
+        return within_iterator(value)
     kind = type(value)
     if kind is Padded:
         return [*in_pytree(value), *references_of(value.kind)]
@@ -221,16 +220,11 @@ def parts_held(value: Any) -> Iterable[Any]:
 
 
 def _parts_of_iterator(value: Any) -> Iterable[Any]:
-    if isinstance(value, types.GeneratorType):
-        return inspect.getgeneratorlocals(value).values()
     if isinstance(value, itertools.count):
         return ()
     if type(value).__module__ == "itertools":
         raise TooFar  # nothing says what it holds
-    try:
-        return value.__reduce__()[1:]
-    except (RuntimeError, TypeError):  # its dict has changed: it holds what it does not iterate over any more
-        return ()
+    return within_iterator(value)
 
 
 def attributes_held(value: Any) -> list[Any]:

@@ -72,7 +72,7 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, VIEWS):
         yield from (("", part) for part in tuple(value))
     elif is_one_shot(value) and type(value).__module__ in ("builtins", "itertools"):
-        yield from (("", part) for part in _within_iterator(value))
+        yield from (("", part) for part in within_iterator(value))
     elif is_library(type(value)) and not is_one_shot(value):
         yield from (("", part) for part in in_pytree(value))
     if not str(type(value).__module__).startswith(("jax.", "jaxlib.", "numpy.")):
@@ -81,7 +81,7 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
             yield ".__dict__", namespace
 
 
-def _within_iterator(value: Any) -> Iterator[Any]:
+def within_iterator(value: Any) -> Iterator[Any]:
     """What a generator, or an iterator of Python's own, goes through. It stays where it is."""
     frame = getattr(value, "gi_frame", None) or getattr(value, "cr_frame", None) or getattr(value, "ag_frame", None)
     if frame is not None:
@@ -91,7 +91,10 @@ def _within_iterator(value: Any) -> Iterator[Any]:
         warnings.simplefilter("ignore", DeprecationWarning)  # of what itertools has
         try:
             _, *held = value.__reduce__()
-        except TypeError:  # a generator that has ended, say
+        except (
+            RuntimeError,
+            TypeError,
+        ):  # its dict has changed, which it goes over no more; or it is a generator that has ended
             return
     yield from held
 

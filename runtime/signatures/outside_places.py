@@ -42,7 +42,6 @@ is only appended to, whose contents are no inputs, and outputs are what comes at
 _CONTAINERS = (list, dict, collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque)
 _NUMBERS = (int, float, complex)
 SCALARS = frozenset({bool, int, float, complex, str, bytes, type(None), type(...)})
-_SETS = (set,)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,19 +112,12 @@ class OutsidePlaces:
         self.unread = frozenset(owner for owner, slots in owners.items() if slots is EXTENDED)
         self.containers = frozenset(owners) - self.unread
 
-    def is_of(self, signature: CallSignature) -> bool:
-        """Whether a call of this signature takes some."""
-        return bool(self._of(signature))
-
-    def named(self, signature: CallSignature) -> dict[int, str]:
-        """What a user calls those that a call of this signature takes, by number."""
-        return {number: name for number, (_, name, _) in enumerate(self._of(signature))}
-
     def taken(self, signature: CallSignature) -> Taken:
         """What a call of this signature takes and leaves."""
-        return Taken(self._of(signature))
+        return Taken(self.of(signature))
 
-    def _of(self, signature: CallSignature) -> list[tuple[Place, str, Slots]]:
+    def of(self, signature: CallSignature) -> list[tuple[Place, str, Slots]]:
+        """The places that a call of this signature takes, each with what a user calls it and its slots."""
         given = {static.key for static in signature.statics if static is not None}
         known = [each for each in self._known.values() if each.argument is None or each.argument in given]
         return [(place, each.name, each.slots) for each in known if (place := each.find()) is not None]
@@ -250,7 +242,7 @@ class Taken:
             is_same = all(a is b for a, b in zip(new, value, strict=True))
             make = tuple if kind is tuple else kind._make
             return (kind, *(structure for structure, _ in parts)), value if is_same else make(new)
-        if kind in _CONTAINERS or kind in _SETS or is_record(value):
+        if kind in _CONTAINERS or kind is set or is_record(value):
             if id(value) in self.containers:
                 return ("again", self.containers[id(value)]), value
             self.containers[id(value)] = len(self.places)
@@ -270,7 +262,7 @@ class Taken:
     def _container(self, value: Any, name: str, leaf: Callable[[Any, str], Any]) -> Any:
         place = ContentsPlace(value)
         self.places.append(place)
-        if type(value) in _SETS:  # which hold nothing traced
+        if type(value) is set:  # which holds nothing traced
             self._fill(place, place.get())
             return static_leaf(value)
         slots = self._slots.get(place.key, frozenset())

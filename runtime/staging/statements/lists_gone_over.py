@@ -7,9 +7,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from autograph.runtime.containers.iterables import is_same_length
+from autograph.runtime.containers.iterables import is_same_length, length_of
 from autograph.runtime.containers.lengths import changes_length
-from autograph.runtime.containers.padded import Padded
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.staging.statements.loop_state import WrittenOver
@@ -46,5 +45,5 @@ def run_over(
         elif name() is not items or goes_on is None or not raising.can_raise_later(StagingError):
             raise changes_length()
         else:
-            one, other = (each.length if isinstance(each, Padded) else len(each) for each in (now, before))
-            raising.raise_unless(jnp.logical_not(goes_on() & (one != other)), changes_length())
+            is_other = length_of(now) != length_of(before)
+            raising.raise_unless(jnp.logical_not(goes_on() & is_other), changes_length())

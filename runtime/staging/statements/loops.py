@@ -468,6 +468,7 @@ class Loops(InTrace):
         test = loop.test
         if loop.report is not None:
             staged = staged.reporting(loop.report)
+        goes_on = None if test is None else (lambda: self._truth(test()))
         variables = loop.variables() if staged.over else []
         names = [v.get for v in variables if any(v.get() is each for each in staged.over)]
         names += [Slot("the list", each).get for each in staged.over]
@@ -476,14 +477,14 @@ class Loops(InTrace):
             self._checks,
             loop.variables(),
             loop.functions,
-            None if test is None else (lambda: self._truth(test())),
+            goes_on,
             lambda item: run_over(
                 names,
                 staged.live is not None,
                 self._opaque.block(loop.body),
                 item,
                 self.raising,
-                test and (lambda: self._truth(test())),
+                goes_on,
             ),
             staged,
             surely_runs=isinstance(staged.length, int) and (test is None or not self.backend.is_traced(test())),
