@@ -79,6 +79,8 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f".{name}", part) for name, part in attributes(value).items())
         if type(namespace := getattr(value, "__dict__", None)) is dict:
             yield ".__dict__", namespace
+        if not isinstance(value, type) and not is_library(type(value)):
+            yield ".__class__", type(value)
 
 
 def within_iterator(value: Any) -> Iterator[Any]:
@@ -155,6 +157,10 @@ class Reached:
     def keys(self) -> frozenset[int]:
         """The identities of all of them."""
         return frozenset(self._from)
+
+    def values(self) -> Iterator[Any]:
+        """All of them."""
+        return (value for value, _, _ in self._from.values())
 
     def holding(self, is_sought: Callable[[Any], bool]) -> dict[Any, str]:
         """The places that hold a part which is sought, each with how it is reached; of an attribute that is one of ``__dict__``, too."""

@@ -111,7 +111,12 @@ class JoinedParts:
         self._evaluated: dict[Any, Any] = {}
 
     def resolve(self, known: dict[int, Any], reachable: Iterable[Any]) -> None:
-        """Find the containers that were there before the statement: those known, and what its code can reach."""
+        """Find the containers that were there before the statement: those known, and what its code can reach.
+
+        Raises:
+          StagingError: one path leaves a container whose contents do not show what the program writes to it, and the other another.
+        """
+        self._refuse_hidden()
         sides = [side for pair in self.ends for side in pair if side is not None]
         wanted = {mark for side in sides for marks in side.marks.values() for mark in marks if isinstance(mark, int)}
         wanted.update(key for side in sides for key in side.ids.values())
@@ -123,6 +128,17 @@ class JoinedParts:
             for side, end in enumerate(pair):
                 for marks in () if end is None else end.marks.values():
                     self._count.update(self._settled(marks, side))
+
+    def _refuse_hidden(self) -> None:
+        if not (hidden := self.journal.hidden):
+            return
+        for one, other in self.ends:
+            if one is None or other is None:
+                continue
+            for path in one.ids.keys() | other.ids.keys():
+                pair = one.ids.get(path), other.ids.get(path)
+                if pair[0] != pair[1] and (found := next((key for key in pair if key in hidden), None)) is not None:
+                    raise hidden[found][1]()
 
     def is_outer(self, part: Any) -> bool:
         """Whether a container or object in a result was there before the statement."""
