@@ -347,5 +347,8 @@ def test_an_object_with_traced_attributes_is_not_written_at_run_time():
         return x
 
     with pytest.raises(ag.StagingError, match="writes a Kept that holds traced values"):
-        ag.function(f)(jnp.float32(2.0))
+        ag.function(f, experimental_autograph_options=ag.Feature.LISTS)(jnp.float32(2.0))
     assert Kept.made == []
+    assert float(ag.function(f)(jnp.float32(2.0))) == 2.0
+    assert [float(each.value) for each in Kept.made] == [2.0]
+    Kept.made.clear()

@@ -156,13 +156,15 @@ def test_a_list_that_is_only_appended_to_needs_one_program():
     assert call.experimental_get_tracing_count() == 1 and len(kept) == 4 * len(XS)
 
 
-def test_a_list_that_is_read_needs_one_for_each_length():
+def test_a_list_that_is_read_needs_one_for_each_length_while_it_is_short():
     kept = []
     call = ag.function(lambda x: read_length(kept, x))
-    for x in XS:
+    for x in XS * 2:
         call(jnp.float32(x))
-    assert call.experimental_get_tracing_count() == len(XS)
-    assert "what `kept` holds, which the function assigns: list of 0 → list of 1" in call.explain_retraces()
+    assert call.experimental_get_tracing_count() == 6
+    explained = call.explain_retraces()
+    assert "what `kept` holds, which the function assigns: list of 0 → list of 1" in explained
+    assert "list of 4 → list of up to 16" in explained and "argument" not in explained
 
 
 class Log:

@@ -19,6 +19,7 @@ from autograph.runtime.code.code_names import Readers
 from autograph.runtime.code.generated import Check
 from autograph.runtime.function.assignments import Left, Place, Places
 from autograph.runtime.function.reads import Reads, Root, places_of
+from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable
 from autograph.runtime.layouts.static_values import StaticLeaf
 from autograph.runtime.signatures.outside_places import SCALARS, OutsidePlaces
 from autograph.runtime.signatures.signature import CallSignature
@@ -181,6 +182,12 @@ class Captures:
             is_known=True,
         )
         yield from _named(readers)
+
+    def variables(self) -> Iterator[GlobalVariable | CellVariable]:
+        """The globals and closure variables that the function reads, and those that it calls."""
+        for namespace, names in list(self._readers.globals.values()):
+            yield from (GlobalVariable(name, namespace) for name in names)
+        yield from (CellVariable(name, cell) for cell, name in list(self._readers.cells.values()))
 
     def _places(self, signature: CallSignature) -> Places:
         """What the trace could assign, as it is now."""

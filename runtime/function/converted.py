@@ -16,7 +16,7 @@ from autograph.runtime.effects.failed_calls import cause_of
 from autograph.runtime.effects.raise_sites import with_constants_numbered
 from autograph.runtime.effects.raising import current
 from autograph.runtime.effects.staged_raises import in_scope, refuse_large_int
-from autograph.runtime.errors import StagingError
+from autograph.runtime.errors import StagingError, TracersLeaked
 from autograph.runtime.function.pickling import Sources, in_file, is_without_file
 from autograph.runtime.function.plain_calls import PlainCalls
 from autograph.runtime.heap.journal import Watch
@@ -276,7 +276,7 @@ def _run(made: Operators, conversion: Conversion, args: Any, kwargs: Any, check:
     with made.journal.watching() as watch:
         try:
             result = _scoped(made, conversion, args, kwargs)
-        except TraceAgain:
+        except (TraceAgain, TracersLeaked):
             watch.roll_back()
             raise
         except BaseException:

@@ -16,7 +16,7 @@ import jax
 
 from autograph.backends.followed import calling_for
 from autograph.runtime.code.forwarding import BoundForwarding, Forwarding
-from autograph.runtime.errors import ArgumentsChanged, TracersLeaked
+from autograph.runtime.errors import ArgumentsChanged, StagingError
 from autograph.runtime.explorer.view import View
 from autograph.runtime.function import stages
 from autograph.runtime.function.array_writes import call_writing
@@ -303,8 +303,8 @@ class Function(Made, Generic[P, R], Forwarding):
             try:
                 with captures.alone(captures.places is not None):
                     return call(tuple(args), kwargs)
-            except TracersLeaked as leak:
-                take_up(self, leak)
+            except StagingError as error:
+                take_up(self, error)
 
     def _call_unfitted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         values = self._arguments.canonical(args, kwargs)
@@ -474,13 +474,13 @@ class Function(Made, Generic[P, R], Forwarding):
         def trace(*args: Any, **kwargs: Any) -> Any:
             values = arguments.canonical(args if instance is None else args[1:], kwargs)
             parts = None
+            leaves = [*LOCAL.frame.taken, *jax.tree_util.tree_leaves(as_tree(values))]
             if not all(map(is_leaf, values)):
                 values = tuple(map(GivenLists().of, with_shared(values, signature.shared or ())))
                 parts = ArgumentParts(values)
                 LOCAL.frame.arguments = parts.containers
                 spelled, kwargs = arguments.spell(values)
                 args = spelled if instance is None else (args[0], *spelled)
-            leaves = [*LOCAL.frame.taken, *jax.tree_util.tree_leaves(as_tree(values))]
             inputs = [leaf for leaf, static in zip(leaves, signature.statics, strict=True) if static is None]
             arrays = tuple(map(type_of, inputs))
             reads = captures.of_arguments(signature)
@@ -490,7 +490,7 @@ class Function(Made, Generic[P, R], Forwarding):
                 with captures.being_traced(signature), linked(objects):
                     taken = None if captures.places is None or not signature.taken else captures.places.taken(signature)
                     run = functools.partial(converted, *args, **kwargs)
-                    result, left = (run(), {}) if taken is None else traced_with(taken, run)
+                    result, left = (run(), {}) if taken is None else traced_with(taken, captures.variables(), run)
                     captures.leave_out_written()
                     entry, function = mine(), owner()
                     assert entry is not None

@@ -21,7 +21,7 @@ from autograph.runtime.heap.leaked_tracers import EXTENDED
 from autograph.runtime.heap.list_outputs import CountedList, references_of_elements
 from autograph.runtime.heap.places import ContentsPlace, Place
 from autograph.runtime.layouts.dict_by_path import DictByPath, dict_by_path, settled
-from autograph.runtime.layouts.dict_kinds import own_class
+from autograph.runtime.layouts.dict_kinds import is_sorted_by_jax, own_class
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, holds_objects
 from autograph.runtime.layouts.optional import Optional
@@ -201,7 +201,8 @@ class Changed:
       places: for each its path, its class, and the names of what it holds.
       arrays: for each array that is changed, by its number, what it holds.
       outside: for each place outside that is changed, by its number, what it holds; see `signatures.outside_places`.
-      names: for each of these that is of a dict, its keys; of a list that got more items, `EXTENDED`; None of any other.
+      names: for each of these that is of a dict, its keys; of a list that got more items, `EXTENDED`; of a container whose
+        elements are one value, `...`; None of any other.
     """
 
     def __init__(
@@ -261,8 +262,10 @@ def _overwrite(target: Any, names: Sequence[Any], held: Sequence[Any]) -> None:
         target.clear()
         target.update(elements)
     elif isinstance(target, dict):
-        items = {key: part for key, part in zip(names, held, strict=True) if part is not GONE}
-        for key in [key for key in target if key not in items]:
+        pairs = held[0].items() if names == (...,) else zip(names, held, strict=True)
+        items = {key: part for key, part in pairs if part is not GONE}
+        has_order = names == (...,) and not is_sorted_by_jax(target)
+        for key in [key for key in target if has_order or key not in items]:
             del target[key]
         own_class(target).update(target, items)  # keys that are in both keep their places
     else:
@@ -274,6 +277,9 @@ def _put(place: Place, names: Any, held: Sequence[Any]) -> None:
     """Let a place outside hold this."""
     if names is EXTENDED:
         place.owner.extend(held)  # type: ignore[union-attr]
+    elif names is ...:
+        (value,) = held
+        place.set(value)
     elif not isinstance(place, ContentsPlace):
         (value,) = held
         place.set(UNBOUND if value is GONE else value)

@@ -4,7 +4,8 @@ tracers there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ from autograph.backends.selected import STAGING
 from autograph.runtime.errors import StagingError, TracersLeaked
 from autograph.runtime.function.results import first_line
 from autograph.runtime.heap.object_graph import Reached
+from autograph.runtime.heap.places import Place
 from autograph.runtime.signatures.changed_arguments import Changes
 from autograph.runtime.signatures.outside_places import Taken
 from autograph.runtime.signatures.signature import CallSignature
@@ -27,12 +29,13 @@ def with_taken(
     Raises:
       ArgumentsChanged: the call is a part of a trace, which is to call the Python function.
     """
-    places = function._looked_at_captures().places.of(signature)
+    outside = function._looked_at_captures().places
+    places = outside.of(signature)
     if not places:
         return signature, arrays, None
     if is_part(arrays):
         raise function._changed_in_trace(None, _changes(function, places))
-    taken = Taken(places)
+    taken = Taken(places, outside.has_rooms)
     return signature.taking(taken.structure, taken.names), [*taken.leaves, *arrays], taken
 
 
@@ -58,12 +61,19 @@ def is_part(arrays: Sequence[Any]) -> bool:
     )
 
 
-def take_up(function: Any, leak: TracersLeaked) -> None:
-    """Let the programs of a function take and leave the places that a trace has left tracers in.
+def take_up(function: Any, refusal: StagingError) -> None:
+    """Let the programs of a function take and leave the places that a trace has left tracers in; or, after another refusal, element by
+    element what they take with room for more.
 
     Raises:
       StagingError: they do already, or can not.
     """
+    if not isinstance(refusal, TracersLeaked):
+        places = function._looked_at_captures().places
+        if places is None or not places.give_up_rooms():
+            raise refusal
+        return
+    leak = refusal
     if not leak.places or function._options.out_shardings is not None:
         raise StagingError(str(leak)) from None
     with function._lock:
@@ -77,8 +87,11 @@ def take_up(function: Any, leak: TracersLeaked) -> None:
             raise StagingError(str(leak)) from None
 
 
-def traced_with(taken: Taken, trace: Callable[[], Any]) -> tuple[Any, dict[int, Any]]:
-    """What ``trace`` returns with places outside holding what stands for their values, and what it leaves in them, by number.
+def traced_with(taken: Taken, variables: Iterable[Place], call: functools.partial[Any]) -> tuple[Any, dict[int, Any]]:
+    """What ``call`` returns with places outside holding what stands for their values, and what it leaves in them, by number.
+
+    Args:
+      variables: those that the function reads.
 
     Raises:
       TracersLeaked: it leaves tracers, or other numbers, in places that are not taken.
@@ -86,9 +99,11 @@ def traced_with(taken: Taken, trace: Callable[[], Any]) -> tuple[Any, dict[int, 
     frame = LOCAL.frame
     frame.reached = Reached(LOCAL.roots())
     try:
-        taken.fill(frame.taken)
+        taken.fill(frame.taken, frame.reached, variables)
         frame.places = taken.keys
-        result = trace()
+        frame.arguments = frozenset([*frame.arguments, *taken.held])
+        known = taken.in_place_of
+        result = call.func(*map(known, call.args), **{name: known(value) for name, value in call.keywords.items()})
     except BaseException:
         taken.restore()
         raise

@@ -19,7 +19,9 @@ import numpy as np
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.iterators import Iterated
+from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.function.outputs import (
     Changed,
@@ -91,6 +93,15 @@ class Outputs:
     def contents(self, parts: Iterable[Any]) -> list[Any]:
         """What the program returns for what it leaves in an argument."""
         return list(map(self._content, parts))
+
+    def held(self, made: TracedList) -> tuple[bool, list[Any]]:
+        """What the program returns for what it leaves in a container of the trace, and whether its elements are known.
+
+        Where they are not, this is one value, as the container holds them.
+        """
+        if isinstance(made, TracedDict | TracedSet) or type(elements := made.contents()) is not tuple:
+            return False, self.contents([made.holding(made.contents())])
+        return True, self.contents(elements)
 
     def _content(self, part: Any) -> Any:
         if id(part) in self._moved:
@@ -248,6 +259,11 @@ def outputs_of(
     keys: list[Any] = []
     for number, new in left.items():
         assert taken is not None
+        if taken.is_held(number):
+            is_known, held = outputs.held(new)
+            outside[number] = held
+            keys.append(None if is_known else ...)
+            continue
         is_container = taken.is_container(number)
         is_dict = is_container and isinstance(new, dict)
         held = [new] if not is_container else list(new.values()) if is_dict else list(new)

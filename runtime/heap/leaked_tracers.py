@@ -9,6 +9,7 @@ its own there: see `signatures.outside_places`.
 
 from __future__ import annotations
 
+import collections
 import inspect
 import types
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +23,7 @@ from autograph.runtime.heap.reach import same
 from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.optional import possible_functions
 from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable
+from autograph.runtime.tracing.births import can_be_element
 from autograph.runtime.tracing.recording import LOCAL
 
 
@@ -67,6 +69,37 @@ def refuse_leaks(watch: Watch) -> None:
 
 EXTENDED: Any = "extended"
 """Of a list that has got more items at its end, and nothing else."""
+
+HELD: Any = "held"
+"""Of a container in the place of which a trace has one of its own, as in the places of arguments."""
+
+
+_HELD_CLASSES = (
+    list,
+    collections.deque,
+    dict,
+    collections.OrderedDict,
+    collections.defaultdict,
+    collections.Counter,
+    set,
+)
+
+
+def held_or(owner: Any, refusal: StagingError) -> StagingError:
+    """What to raise where Python's container cannot show what the program leaves in it.
+
+    Returns:
+      What has the trace made again with one of its own in the place of this container, if that is from outside of a `Function`; else
+      ``refusal``.
+    """
+    frame = LOCAL.frame
+    if frame is None or frame.signature is None or type(owner) not in _HELD_CLASSES:
+        return refusal
+    if isinstance(owner, dict | set) and not all(map(can_be_element, owner)):
+        return refusal
+    if owner not in Reached(LOCAL.roots()):
+        return refusal
+    return TracersLeaked(str(refusal), [(ContentsPlace(owner), HELD)], frame.signature)
 
 
 def slots_written(place: Place, old: Any) -> Any:

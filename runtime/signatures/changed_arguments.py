@@ -47,14 +47,20 @@ def steps_into(value: Any) -> list[tuple[Any, Any]]:
     return []
 
 
+_KEYED = (TracedDict, TracedSet)
+
+
 def _held_by(value: Any) -> list[tuple[Any, Any]]:
     """What is compared to know whether a call has changed this: the elements of a set, which have no steps, without order."""
+    if type(value) in _KEYED:
+        held = value.contents()
+        return list(enumerate(held)) if type(held) is tuple else []
     return [(frozenset(value), None)] if type(value) is set else steps_into(value)
 
 
 def is_written_in_place(value: Any) -> bool:
     """Whether what a call leaves in this container can be written into the caller's."""
-    return type(value) in _WRITTEN or type(value) is TracedList or is_record(value)
+    return type(value) in _WRITTEN or type(value) in (TracedList, *_KEYED) or is_record(value)
 
 
 @dataclass(frozen=True)
@@ -195,7 +201,7 @@ class ArgumentParts:
         if path not in self._held:
             return False
         before, after = self._held[path], _held_by(value)
-        if type(value) is TracedList and is_array_list(value):  # as no list that is given is
+        if type(value) in (TracedList, *_KEYED) and is_array_list(value):  # as none that is given is
             return True
         return len(before) != len(after) or any(
             a != b or x is not y for (a, x), (b, y) in zip(before, after, strict=True)
@@ -227,6 +233,10 @@ class ArgumentParts:
                     found.append((path, list, (), [part for _, part in self._held[path]]))
                 else:
                     found.append((path, list, (...,), [value.holding(held)]))
+                continue
+            if type(value) in _KEYED:
+                kind = value.kind if type(value) is TracedDict else set
+                found.append((path, kind, (...,), [value.holding(value.contents())]))
                 continue
             if type(value) in _OF_A_TRACE:
                 continue

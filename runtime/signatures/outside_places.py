@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.errors import StagingError, TracersLeaked
-from autograph.runtime.heap.leaked_tracers import EXTENDED, slots_written
+from autograph.runtime.heap.leaked_tracers import EXTENDED, HELD, slots_written
 from autograph.runtime.heap.object_graph import Reached
 from autograph.runtime.heap.object_graph import parts as steps
 from autograph.runtime.heap.places import AttributePlace, ContentsPlace, Place
@@ -30,6 +30,7 @@ from autograph.runtime.layouts.perhaps import Absence, perhaps
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable
 from autograph.runtime.layouts.static_values import static_leaf, weak_reference
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes
+from autograph.runtime.signatures.held_containers import Columns, HeldContainers, kind_of, parts_of
 from autograph.runtime.signatures.signature import CallSignature, is_array_leaf, is_record
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
@@ -37,7 +38,8 @@ from autograph.runtime.tracing.recording import LOCAL
 
 Slots = Any
 """The keys of a dict, or numbers of a list's items, the numbers at which are inputs, a frozenset; None of all; `EXTENDED` of a list that
-is only appended to, whose contents are no inputs, and outputs are what comes at its end."""
+is only appended to, whose contents are no inputs, and outputs are what comes at its end; `HELD` of a container in the place of which a
+trace has one of its own."""
 
 _CONTAINERS = (list, dict, collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque)
 _NUMBERS = (int, float, complex)
@@ -67,9 +69,11 @@ class OutsidePlaces:
     Attributes:
       names: what walks through what the function reads call the attributes and variables.
       containers: the identities of the containers. unread: of the lists that are only appended to.
+      has_rooms: whether what a list holds may be taken with room for more.
     """
 
     def __init__(self) -> None:
+        self.has_rooms = True
         self._known: dict[Any, _Known] = {}
         self.unread: frozenset[int] = frozenset()
         self.names: frozenset[Any] = frozenset()
@@ -91,6 +95,8 @@ class OutsidePlaces:
         ]
         is_news = False
         for place, slots in found:
+            if slots is None and isinstance(place, ContentsPlace) and type(place.owner) in (list, collections.deque):
+                slots = HELD
             owner = place.cell if isinstance(place, CellVariable) else getattr(place, "owner", None)
             way, reached = next((each for each in ways if owner is None or owner in each[1]), (UNBOUND, None))
             before = self._known.get(place.key)
@@ -114,7 +120,12 @@ class OutsidePlaces:
 
     def taken(self, signature: CallSignature) -> Taken:
         """What a call of this signature takes and leaves."""
-        return Taken(self.of(signature))
+        return Taken(self.of(signature), self.has_rooms)
+
+    def give_up_rooms(self) -> bool:
+        """Take what containers hold element by element from now on. Whether that is news."""
+        was, self.has_rooms = self.has_rooms, False
+        return was and any(known.slots is HELD for known in self._known.values())
 
     def of(self, signature: CallSignature) -> list[tuple[Place, str, Slots]]:
         """The places that a call of this signature takes, each with what a user calls it and its slots."""
@@ -132,6 +143,8 @@ def _left_in(place: Place) -> Any:
 
 
 def _joined(one: Slots, other: Slots) -> Slots:
+    if one is HELD or other is HELD:
+        return HELD
     if one is EXTENDED or other is EXTENDED:
         return EXTENDED if one is other else None
     return None if one is None or other is None else one | other
@@ -201,7 +214,8 @@ class Taken:
       containers: for the identity of each container and dataclass the number of its place.
     """
 
-    def __init__(self, roots: Sequence[tuple[Place, str, Slots]]) -> None:
+    def __init__(self, roots: Sequence[tuple[Place, str, Slots]], has_rooms: bool) -> None:
+        self._has_rooms = has_rooms
         self.leaves: list[Any] = []
         self.originals: list[Any] = []
         self.names: list[str] = []
@@ -209,6 +223,7 @@ class Taken:
         self.containers: dict[int, int] = {}
         self._slots = {place.key: slots for place, _, slots in roots}
         self._roots = [(place, name) for place, name, _ in roots]
+        self._held = HeldContainers()
         self._before: list[tuple[Place, Any]] = []
         self._start: list[Any] = []
         self.structure: Any = tuple(self._root(place, name, self._note) for place, name in self._roots)
@@ -229,25 +244,60 @@ class Taken:
         self._fill(place, new)
         return place.key, name, structure
 
-    def _walked(self, value: Any, name: str, leaf: Callable[[Any, str], Any], is_assigned: bool) -> tuple[Any, Any]:
-        """``is_assigned``: whether a number is an input."""
+    def _walked(
+        self, value: Any, name: str, leaf: Callable[[Any, str], Any], is_assigned: bool, is_held: bool = False
+    ) -> tuple[Any, Any]:
+        """``is_assigned``: whether a number is an input. ``is_held``: whether it is in a container of the trace."""
         kind = type(value)
         if is_array_leaf(value) and kind not in (*_NUMBERS, bool):
             return "array", leaf(value, name)
         if kind in _NUMBERS and is_assigned and (kind is not int or fits_integers(value)):
             return "array", leaf(value, name)
         if isinstance(value, tuple) and (kind is tuple or hasattr(kind, "_make")):
-            parts = [self._walked(part, f"{name}[{k}]", leaf, is_assigned) for k, part in enumerate(value)]
+            parts = [self._walked(part, f"{name}[{k}]", leaf, is_assigned, is_held) for k, part in enumerate(value)]
             new = [part for _, part in parts]
             is_same = all(a is b for a, b in zip(new, value, strict=True))
             make = tuple if kind is tuple else kind._make
             return (kind, *(structure for structure, _ in parts)), value if is_same else make(new)
         if kind in _CONTAINERS or kind is set or is_record(value):
             if id(value) in self.containers:
-                return ("again", self.containers[id(value)]), value
+                return ("again", self.containers[id(value)]), self._held.in_place_of(value)
             self.containers[id(value)] = len(self.places)
+            if self._slots.get(ContentsPlace(value).key) is HELD or (is_held and kind is list):
+                return self._as_held(value, name, leaf)
             return self._record(value, name, leaf) if is_record(value) else self._container(value, name, leaf), value
         return static_leaf(value), value
+
+    def _as_held(self, value: Any, name: str, leaf: Callable[[Any, str], Any]) -> tuple[Any, Any]:
+        number = len(self.places)
+        self.places.append(ContentsPlace(value))
+        made = self._held.begin(value, number) if self._is_filled else value
+        parts = list(parts_of(value))
+        if self._has_rooms and (columns := self._columns([part for _, part in parts])) is not None:
+            arrays = [leaf(array, name) for array in columns.arrays]
+            if self._is_filled:
+                self._held.fill(made, Columns.held(columns.structure, arrays, self._row_of(parts[0][1])))
+                self.places[number] = ContentsPlace(made)
+            return (HELD, type(value), kind_of(value), columns.structure, columns.capacity), made
+        structures, new = [], []
+        for step, part in parts:
+            structure, other = self._walked(part, f"{name}{step}", leaf, True, True)
+            structures.append(structure)
+            new.append(other)
+        if self._is_filled:
+            self._held.fill(made, new)
+            self.places[number] = ContentsPlace(made)
+        return (HELD, type(value), kind_of(value), tuple(structures)), made
+
+    def _columns(self, elements: Sequence[Any]) -> Columns | None:
+        return Columns.of(elements, lambda element, leaves: self._walked(element, "", _noted_in(leaves), True, True)[0])
+
+    def _row_of(self, element: Any) -> Callable[[Sequence[Any]], Any]:
+        def made(arrays: Sequence[Any]) -> Any:
+            pending = iter(arrays)
+            return self._walked(element, "", lambda *_: next(pending), True, True)[1]
+
+        return made
 
     def _record(self, value: Any, name: str, leaf: Callable[[Any, str], Any]) -> Any:
         found: list[Any] = [type(value)]
@@ -303,9 +353,14 @@ class Taken:
         """Whether the place of this number is what a container holds."""
         return isinstance(self.places[number], ContentsPlace)
 
+    def is_held(self, number: int) -> bool:
+        """Whether the place of this number is what a container holds that a trace has one of its own in the place of."""
+        return self._held.at(number) is not None
+
     def paths(self) -> dict[int, Any]:
-        """For the identity of each container what it is called in results."""
-        return {key: ("outside", number) for key, number in self.containers.items()}
+        """For the identity of each container, the trace's own too, what it is called in results."""
+        numbers = self.containers | self._held.numbers()
+        return {key: ("outside", number) for key, number in numbers.items()}
 
     def paths_of_leaves(self, leaves: Sequence[Any]) -> dict[int, Any]:
         """For the identity of each input of a trace what the value that it stands for is called in results."""
@@ -360,14 +415,30 @@ class Taken:
         """The keys of the places."""
         return frozenset(place.key for place in self.places)
 
-    def fill(self, leaves: Sequence[Any]) -> None:
-        """Let the places hold what stands for their values in a trace."""
+    @property
+    def held(self) -> Iterable[int]:
+        """The identities of the containers of the trace in the places of others."""
+        return self._held.numbers()
+
+    def fill(self, leaves: Sequence[Any], reached: Reached, variables: Iterable[Place]) -> None:
+        """Let the places hold what stands for their values in a trace.
+
+        Args:
+          leaves: what does.
+          reached: all that the function reads from outside leads to.
+          variables: those that it reads.
+        """
         pending = iter(leaves)
         self._is_filled = True
         self.places, self.containers = [], {}
         for place, name in self._roots:
             self._root(place, name, lambda *_: next(pending))
+        self._held.put_in_place(reached, variables)
         self._start = [place.get() for place in self.places]
+
+    def in_place_of(self, value: Any) -> Any:
+        """The container of the trace that is in the place of an argument; the argument itself if there is none."""
+        return self._held.in_place_of(value)
 
     def empty(self, signature: CallSignature) -> dict[int, Any]:
         """Let the places hold what they did; what the trace has left in those that it changed, by number.
@@ -389,11 +460,12 @@ class Taken:
         self.restore()
         if more:
             raise TracersLeaked(f"{more[0][0].name} is assigned", more, signature)
-        found = {number: new for number, (_, new) in left.items()}
+        found = {number: self._held.at(number) if self.is_held(number) else new for number, (_, new) in left.items()}
         return found | {number: found[number][len(self._start[number]) :] for number in extended}
 
     def restore(self) -> None:
         """Let the places hold what they did."""
+        self._held.put_back()
         for place, held in reversed(self._before):
             if not same(place.get(), held):
                 place.set(held)
@@ -401,12 +473,15 @@ class Taken:
 
     def name(self, number: int) -> str:
         """What a user calls the place of this number."""
-        names = [name for place, name in self._roots if place.key == self.places[number].key]
+        key = self._held.key_at(number) or self.places[number].key
+        names = [name for place, name in self._roots if place.key == key]
         return names[0] if names else self.places[number].name
 
     def _missed(self, number: int, place: Place, start: Any) -> Slots:
         """The slots of a container in which a number was changed that was no input."""
-        if not isinstance(place, ContentsPlace) or (known := self._slots.get(place.key, frozenset())) is None:
+        if not isinstance(place, ContentsPlace) or self.is_held(number):
+            return frozenset()
+        if (known := self._slots.get(place.key, frozenset())) is None:
             return frozenset()
         slots = slots_written(place, start)
         if known is EXTENDED:
@@ -416,6 +491,14 @@ class Taken:
         old = start if isinstance(start, dict) else dict(enumerate(start))
         changed = frozenset(old) if slots is None else slots
         return frozenset(key for key in changed - known if type(old.get(key)) in _NUMBERS)
+
+
+def _noted_in(leaves: list[Any]) -> Callable[[Any, str], Any]:
+    def note(value: Any, _: str) -> Any:
+        leaves.append(value)
+        return value
+
+    return note
 
 
 def objects_within(value: Any, seen: dict[int, Any]) -> Iterator[Any]:

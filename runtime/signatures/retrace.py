@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 
+from autograph.runtime.heap.leaked_tracers import HELD
 from autograph.runtime.layouts.static_values import StaticLeaf, describe_static
 from autograph.runtime.signatures.signature import CallSignature, as_tree
 from autograph.runtime.signatures.tensor_spec import type_name
@@ -194,13 +195,17 @@ def _taken(before: Trace, after: Trace) -> list[Difference]:
 
 def _held(before: Any, after: Any) -> tuple[str, str]:
     """What the structure of a place's value was and became; the number of items of a list or dict."""
-    one, other = (
-        f"{value[0].__name__} of {len(value[2])}"
-        if type(value) is tuple and len(value) == 3 and type(value[2]) is tuple
-        else "a value"
-        for value in (before, after)
-    )
+    one, other = map(_counted, (before, after))
     return (one, other) if one != other else ("one structure", "another")
+
+
+def _counted(structure: Any) -> str:
+    if type(structure) is tuple and len(structure) == 3 and type(structure[2]) is tuple:
+        return f"{structure[0].__name__} of {len(structure[2])}"
+    if type(structure) is not tuple or structure[0] is not HELD:
+        return "a value"
+    _, kind, _, *elements = structure
+    return f"{kind.__name__} of {f'up to {elements[1]}' if len(elements) > 1 else len(elements[0])}"
 
 
 def _places(before: Trace, after: Trace) -> list[Difference]:
@@ -228,7 +233,7 @@ def _by_parameter(trace: Trace) -> dict[str, tuple[Any, list[Any]]]:
     """The structure and the leaves of each parameter's value."""
     children = trace.signature.treedef.children()
     names = trace.signature.parameters.names(len(children))
-    pending = iter(trace.leaves())
+    pending = iter(list(trace.leaves())[len(trace.signature.names) :])
     return {
         name: (child, [next(pending) for _ in range(child.num_leaves)])
         for name, child in zip(names, children, strict=True)

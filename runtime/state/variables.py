@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -43,7 +43,7 @@ class Frame:
       statements: the staged statements recorded in it.
       lines: by the identities of the lists, dicts and objects from outside that it has written, the line that did so first.
       is_watched: whether someone notes the writes of the whole trace.
-      arguments: the identities of the lists, dicts and dataclasses among its arguments.
+      arguments: the identities of the lists, dicts and dataclasses among its arguments, and of those in the places of others outside.
       changes: what it has changed in them; None if nothing.
       tells_apart: whether it depends on which of them are one.
       given: the arrays among its arguments that it writes in place, each a `given_arrays.GivenArray`.
@@ -69,7 +69,7 @@ class Frame:
         self.created: list[tuple[Variable, Any]] = []
         self.lines: dict[int, str] = {}
         self.is_watched = False
-        self.arguments: Container[int] = ()
+        self.arguments: Collection[int] = ()
         self.changes: Any = None
         self.tells_apart = False
         self.given: list[Any] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -9,8 +10,9 @@ import jax
 
 from autograph.backends.base import NotRollable
 from autograph.runtime.effects.callbacks import py_function
-from autograph.runtime.errors import StagingError
+from autograph.runtime.errors import StagingError, TracersLeaked
 from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.heap.leaked_tracers import held_or
 from autograph.runtime.heap.object_graph import Reached, traced_part
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace, is_mutating_method
 from autograph.runtime.heap.reach import same
@@ -76,23 +78,42 @@ class OutsideLists(InTrace):
         if self.journal.is_rolling:
             raise NotRollable("it writes to a container that lives outside the function")
         if called.__name__ in _GIVING:
-            raise StagingError(
+            refusal = StagingError(
                 f"{user_location()}\n  `{called.__name__}` takes something out of a {kind} that lives outside the function, in a staged "
                 "loop: it happens once, while tracing, and all iterations would get the same.\n  Pass the "
                 f"{kind} as an argument, or take the items out before the loop."
             )
-        self._refuse_read_before(owner, _written_once)
+            raise self._held_or(owner, refusal)
+        self._refuse_read_before(owner, lambda kind: self._held_or(owner, _written_once(kind)))
         warn(
             f"this writes to a {kind} that lives outside the function, inside a staged statement: it happens once, while "
             "tracing, not on each execution. Use autograph.TensorArray or Feature.LISTS, or return the values."
         )
+        place = ContentsPlace(owner)
+        before = place.get()
+
+        def refusal_of_read() -> StagingError:
+            error = self._held_or(owner, _written_once(kind))
+            if isinstance(error, TracersLeaked):  # the trace that is made again writes it otherwise
+                place.set(before)
+            return error
+
         self.journal.leave_alone(owner)
-        self.journal.hidden[id(owner)] = owner, lambda: _written_once(kind)
+        if id(owner) not in self.journal.hidden:
+            self.journal.hidden[id(owner)] = owner, refusal_of_read
         return called
 
     def at_run_time(self, owner: Any, name: str) -> Callable[..., Any] | None:
         """The method of a list or dict, which attributes or items of objects from outside lead to, that writes to it when the
-        program runs; None of others, and where writes happen now."""
+        program runs; None of others, and where writes happen now.
+
+        Raises:
+          TracersLeaked: the writes are those of a container of the trace.
+        """
+        if type(owner) is collections.deque and self.journal.is_open and not self.journal.has_made(owner):
+            error = held_or(owner, _written_at_run_time("deque"))
+            if isinstance(error, TracersLeaked):
+                raise error
         if type(owner) not in (list, dict) or LOCAL.frame is None:
             return None
         self.refuse_other_writes(owner, name)
@@ -104,11 +125,12 @@ class OutsideLists(InTrace):
 
     def _at_run_time(self, called: Any, owner: Any) -> Callable[..., Any]:
         if is_recording() and called.__name__ in _GIVING:
-            raise StagingError(
+            refusal = StagingError(
                 f"{user_location()}\n  `{called.__name__}` takes something out of a {type(owner).__name__} that lives outside the "
                 "function: with Feature.LISTS that happens at run time, and its result is not known while "
                 "tracing.\n  Take it out before the call, and pass it as an argument."
             )
+            raise self._held_or(owner, refusal)
 
         if is_recording() and is_one_of_several():
             raise StagingError(
@@ -118,7 +140,7 @@ class OutsideLists(InTrace):
             )
 
         if is_recording():
-            self._refuse_read_before(owner, _written_at_run_time)
+            self._refuse_read_before(owner, lambda kind: self._held_or(owner, _written_at_run_time(kind)))
             self._refuse_other_times(owner)
 
         def write(*args: Any, **kwargs: Any) -> Any:
@@ -126,7 +148,7 @@ class OutsideLists(InTrace):
             traced = [k for k, leaf in enumerate(leaves) if isinstance(leaf, jax.core.Tracer)]
             for leaf in leaves:
                 if not isinstance(leaf, jax.core.Tracer) and traced_part(leaf, "") is not None:
-                    raise _unwritable(owner, leaf)
+                    raise self._held_or(owner, _unwritable(owner, leaf))
             if not is_recording():
                 if not traced:
                     return called(*args, **kwargs)
@@ -145,9 +167,16 @@ class OutsideLists(InTrace):
 
             LOCAL.written[id(owner)] = owner
             py_function(run, [leaves[k] for k in traced], None)
-            self.journal.hidden[id(owner)] = owner, lambda: _written_at_run_time(type(owner).__name__)
+            self.journal.hidden[id(owner)] = (
+                owner,
+                lambda: self._held_or(owner, _written_at_run_time(type(owner).__name__)),
+            )
 
         return write
+
+    def _held_or(self, owner: Any, refusal: StagingError) -> StagingError:
+        """As `held_or`, unless the user wants the writes to be operations of the program."""
+        return refusal if self.writes_at_run_time else held_or(owner, refusal)
 
     def refuse_other_writes(self, owner: Any, name: str) -> None:
         """End the trace if this is a list that the program only appends to, and the method of this name does something else.
@@ -166,10 +195,10 @@ class OutsideLists(InTrace):
         """
         if LOCAL.frame is None or self.journal.watch is None:
             return
-        refusal = _written_at_run_time(type(owner).__name__)
+        refusal = self._held_or(owner, _written_at_run_time(type(owner).__name__))
         key = ContentsPlace(owner).key
         is_written = any(p.key == key and not same(p.get(), old) for p, old, _ in self.journal.watch.entries())
-        if is_written and (known := births()) is not None:
+        if is_written and type(refusal) is StagingError and (known := births()) is not None:
             known.write_later([owner], refusal)
         if is_written or (key in LOCAL.frame.places and id(owner) not in LOCAL.frame.extended):
             raise refusal
@@ -177,7 +206,8 @@ class OutsideLists(InTrace):
     def _refuse_read_before(self, owner: Any, error: Callable[[str], StagingError]) -> None:
         """Refuse a write in a staged loop whose iterations have read what they write to: the next would read the same."""
         if any(region.repeats and id(owner) in region.asked for region in self.journal.regions):
-            raise error(type(owner).__name__)
+            written = self.journal.hidden.get(id(owner))
+            raise error(type(owner).__name__) if written is None else written[1]()
 
     def refuse_hidden(self, container: Any) -> None:
         """`StagingError` if this is a container whose contents are asked for after a write that these do not show."""

@@ -18,7 +18,9 @@ from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list
 from autograph.runtime.containers.traced_sets import TracedSet
+from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.heap.leaked_tracers import held_or
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import is_perhaps
 from autograph.runtime.layouts.statement_variables import stands_for_text
@@ -222,7 +224,7 @@ class Keys(InTrace):
     def dict_method(self, called: Any) -> Any:
         """A method of a dict that Python has, which may be given traced keys; None for one that is given none."""
         owner, name = called.__self__, called.__name__
-        if self._is_plain() or name not in ("setdefault", "pop", "update"):
+        if self._is_plain() or name not in ("setdefault", "pop", "update", "move_to_end"):
             return None
         plain = self.checks.absences.method(called) or called
 
@@ -303,7 +305,10 @@ class Keys(InTrace):
     def _end_trace(self, owner: Any, what: str, known: Births) -> None:
         if self.journal.is_on_trial:  # what is traced there may be known in Python
             raise NotRollable("it writes to a set, or to a key of a dict")
-        known.end_trace(owner, what)
+        try:
+            known.end_trace(owner, what)
+        except StagingError as refusal:
+            raise held_or(owner, refusal) from None
 
     def _holds_traced(self, value: Any) -> bool:
         if isinstance(value, TracedList | PaddedArray) or self.backend.is_traced(value):

@@ -1,0 +1,81 @@
+"""The places that hold one object from outside of a function: attributes, variables, defaults, and what lists and dicts hold."""
+
+from __future__ import annotations
+
+import collections
+import types
+from collections.abc import Iterable
+from typing import Any
+
+from autograph.runtime.heap.object_graph import Reached, parts
+from autograph.runtime.heap.places import AttributePlace, ContentsPlace, Place
+from autograph.runtime.layouts.dict_kinds import own_class
+from autograph.runtime.layouts.statement_variables import CellVariable
+
+_WRITABLE = (list, dict, collections.deque)
+
+
+def places_holding(
+    held: Any, reached: Reached, variables: Iterable[Place], replaced: Iterable[int]
+) -> list[Place | DefaultsPlace] | None:
+    """The places that hold an object; None where something holds it that cannot hold another, a tuple say.
+
+    Args:
+      reached: all that leads to it.
+      variables: those that the function reads.
+      replaced: the identities of containers that another is in the place of, whatever they hold.
+    """
+    found: dict[Any, Any] = {variable.key: variable for variable in variables if variable.get() is held}
+    values = list(reached.values())
+    functions = [value for value in values if isinstance(value, types.FunctionType)]
+    found |= {id(each): DefaultsPlace(each) for each in functions if any(d is held for d in each.__defaults__ or ())}
+    seen_otherwise = {id(space) for value in values if type(space := getattr(value, "__dict__", None)) is dict}
+    seen_otherwise |= {id(each.__defaults__) for each in functions} | set(replaced)
+    for value in values:
+        for step, part in () if id(value) in seen_otherwise else parts(value):
+            if part is not held or value is held:
+                continue
+            place = _place(value, step)
+            if place is None:
+                return None
+            found.setdefault(place.key, place)
+    return list(found.values())
+
+
+class DefaultsPlace:
+    """The defaults of a function's parameters."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self._function = function
+        self._defaults = function.__defaults__ or ()
+
+    def replace(self, old: Any, new: Any) -> None:
+        """Let the function have ``new`` for ``old``; once it has its own again, as they were before."""
+        held = tuple(new if each is old else each for each in self._function.__defaults__ or ())
+        is_as_before = all(a is b for a, b in zip(held, self._defaults, strict=True))
+        self._function.__defaults__ = self._defaults if is_as_before else held
+
+
+def replace(place: Place | DefaultsPlace, old: Any, new: Any) -> None:
+    """Let a place that holds an object hold another."""
+    if isinstance(place, DefaultsPlace):
+        place.replace(old, new)
+        return
+    if not isinstance(place, ContentsPlace):
+        place.set(new)
+        return
+    owner = place.owner
+    items = owner.items() if isinstance(owner, dict) else enumerate(owner)
+    for key, part in list(items):
+        if part is old:
+            own_class(owner).__setitem__(owner, key, new)
+
+
+def _place(owner: Any, step: str) -> Place | None:
+    if isinstance(owner, _WRITABLE):
+        return ContentsPlace(owner)
+    if isinstance(owner, types.CellType):
+        return CellVariable("", owner)
+    if step.startswith(".") and not isinstance(owner, types.FunctionType | types.BuiltinFunctionType):
+        return AttributePlace(owner, step[1:])
+    return None
