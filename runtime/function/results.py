@@ -267,6 +267,8 @@ def outputs_of(
         is_container = taken.is_container(number)
         is_dict = is_container and isinstance(new, dict)
         held = [new] if not is_container else list(new.values()) if is_dict else list(new)
+        if taken.is_set(number):  # whose elements cannot be arrays
+            held = list(map(StaticOutput, held))
         outside[number] = outputs.contents(GONE if part is UNBOUND else part for part in held)
         keys.append(tuple(new) if is_dict else EXTENDED if taken.is_extended(number) else None)
     return Changed(outputs.of(result), contents, places, arrays, outside, tuple(keys))

@@ -117,15 +117,14 @@ def slots_written(place: Place, old: Any) -> Any:
 
 
 def _changes(watch: Watch) -> list[tuple[Place, str]]:
-    """The places that hold something else than before, each with the line that first wrote it: not what a first call makes for all,
-    Variables say, nor what a trace alone goes through."""
+    """The places that are written, each with the line that first did so: not what a first call makes for all, Variables say, nor what a
+    trace alone goes through. One that holds what it did before may hold something else in the next call, whose program is to write it."""
     made = {id(variable) for variable, _ in LOCAL.frame.created}
     return [
         (place, where)
-        for place, old, where in watch.entries()
+        for place, _, where in watch.entries()
         if not _is_unknown(place)
-        and not same(new := place.get(), old)
-        and not is_one_shot(new)
+        and not is_one_shot(new := place.get())
         and not (made and made & Reached([("", new)]).keys())
     ]
 

@@ -353,6 +353,10 @@ class Taken:
         """Whether the place of this number is what a container holds."""
         return isinstance(self.places[number], ContentsPlace)
 
+    def is_set(self, number: int) -> bool:
+        """Whether the place of this number is what a set holds."""
+        return self.is_container(number) and type(self.places[number].owner) is set  # type: ignore[union-attr]
+
     def is_held(self, number: int) -> bool:
         """Whether the place of this number is what a container holds that a trace has one of its own in the place of."""
         return self._held.at(number) is not None
