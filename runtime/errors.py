@@ -40,6 +40,7 @@ class StagingError(TypeError):
     _is_endless = False  # whether Python's stack has not been deep enough to trace it
     _is_of_argument = False  # whether a recursive function writes to a list or dict that a call in it has made
     _differing: frozenset[str] = frozenset()  # the variables, if it is about such, that have no one type
+    _containers: tuple[Any, ...] = ()  # those that have none, of which a trace may have its own
 
 
 class ArgumentsChanged(StagingError):

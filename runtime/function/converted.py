@@ -20,7 +20,7 @@ from autograph.runtime.errors import StagingError, TracersLeaked
 from autograph.runtime.function.pickling import Sources, in_file, is_without_file
 from autograph.runtime.function.plain_calls import PlainCalls
 from autograph.runtime.heap.journal import Watch
-from autograph.runtime.heap.leaked_tracers import read_globals, refuse_leaks, refuse_writes, take_back_leaks
+from autograph.runtime.heap.leaked_tracers import held_or, read_globals, refuse_leaks, refuse_writes, take_back_leaks
 from autograph.runtime.heap.list_outputs import leave_plain_lists
 from autograph.runtime.heap.places import owner_of
 from autograph.runtime.layouts.large_ints import too_large_for_arrays
@@ -278,6 +278,13 @@ def _run(made: Operators, conversion: Conversion, args: Any, kwargs: Any, check:
             result = _scoped(made, conversion, args, kwargs)
         except (TraceAgain, TracersLeaked):
             watch.roll_back()
+            raise
+        except StagingError as error:
+            for owner in error._containers:
+                if (found := held_or(owner, error)) is not error:
+                    watch.roll_back()
+                    raise found from None
+            take_back_leaks(watch)
             raise
         except BaseException:
             take_back_leaks(watch)

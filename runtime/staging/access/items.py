@@ -21,6 +21,7 @@ from autograph.runtime.containers.padded_gathers import written_at
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.heap.leaked_tracers import held_or
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.objects import is_plain_object
@@ -177,7 +178,12 @@ class Items(InTrace):
         if type(key) is slice:
             self.lookups.refuse_hidden(value)
         if type(key) is slice and type(target) is list and has_contents(value):
-            value = list(value)  # says why its items are not known, where Python's error says that it is no iterable
+            try:
+                value = list(
+                    value
+                )  # says why its items are not known, where Python's error says that it is no iterable
+            except StagingError as refusal:
+                raise held_or(target, refusal) from None
         target[key] = value
 
     def _set_in_place(self, target: Any, key: Any, value: Any) -> None:
@@ -226,7 +232,8 @@ class Items(InTrace):
             if holds_tracer(key) and not has_contents(target):
                 if isinstance(target, dict):
                     self.keys.end_trace(target, f"An item of a {type(target).__name__} is deleted at a traced key")
-                raise _traced_key(f"An item of a {type(target).__name__} is deleted at a traced index or key")
+                refusal = _traced_key(f"An item of a {type(target).__name__} is deleted at a traced index or key")
+                raise held_or(target, refusal)
         with self.aliased.writing(target) if is_container else contextlib.nullcontext():
             if LOCAL.has_perhaps and isinstance(target, dict):
                 read_key(dict.get(target, key), key)

@@ -32,13 +32,19 @@ def is_outside(owner: Any) -> bool:
 
 def write_later(owners: Iterable[Any], refusal: StagingError) -> None:
     """Make the trace again, in which the program writes to these lists when it runs, where they are from outside of an `ag.function`.
+    In place of other containers, and of lists that it writes then already, the trace has its own.
 
     Args:
       refusal: the error where it cannot do that.
     """
     known = births()
-    if known is not None and LOCAL.frame is not None and not is_one_of_several():
-        known.write_later([owner for owner in owners if type(owner) is list and is_outside(owner)], refusal)
+    if known is None or LOCAL.frame is None or is_one_of_several():
+        return
+    found = [owner for owner in owners if not has_contents(owner)]
+    known.write_later([owner for owner in found if type(owner) is list and is_outside(owner)], refusal)
+    for owner in found:
+        if (error := held_or(owner, refusal)) is not refusal:
+            raise error
 
 
 class OutsideLists(InTrace):

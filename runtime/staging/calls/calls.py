@@ -23,9 +23,10 @@ from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import current, through_control_flow
 from autograph.runtime.effects.written_state import refuse_written_state
-from autograph.runtime.errors import ArgumentsChanged, ConversionError
+from autograph.runtime.errors import ArgumentsChanged, ConversionError, StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.journal import ContentsPlace
+from autograph.runtime.heap.leaked_tracers import held_or
 from autograph.runtime.heap.list_outputs import as_argument
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, is_mutating_method
 from autograph.runtime.layouts.one_of import OneOf
@@ -39,7 +40,7 @@ from autograph.runtime.staging.policy.loop_options import set_loop_options
 from autograph.runtime.staging.policy.wrappers import CACHE
 from autograph.runtime.state.given_arrays import LocalArray, is_given
 from autograph.runtime.state.local_arrays import makes_arrays, making_places
-from autograph.runtime.tracing.locations import is_internal
+from autograph.runtime.tracing.locations import is_internal, user_location
 from autograph.runtime.tracing.recording import LOCAL
 
 _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
@@ -271,7 +272,11 @@ class Calls(InTrace):
             return getattr(TracedList(called.__self__, self._operators), called.__name__)
         if called.__name__ in ("index", "count") and type(called.__self__) is range and not self.backend.is_eager():
             return getattr(to_be_staged(called.__self__), called.__name__)
-        if called.__name__ in ("sort", "copy") and type(called.__self__) is list and not self.backend.is_eager():
+        if (
+            called.__name__ in ("sort", "copy", "remove")
+            and type(called.__self__) is list
+            and not self.backend.is_eager()
+        ):
             return functools.partial(getattr(self, f"_{called.__name__}"), called.__self__)
         if called.__name__ == "get" and isinstance(called.__self__, dict) and not self.backend.is_eager():
             return functools.partial(self._operators.lookups.get_of_dict, called.__self__)
@@ -289,6 +294,19 @@ class Calls(InTrace):
             items.sort(key=key and self.call(key), reverse=reverse)
         else:
             items[:] = found
+
+    def _remove(self, items: list[Any], value: Any) -> None:
+        try:
+            items.remove(value)
+        except jax.errors.TracerBoolConversionError:
+            refusal = StagingError(
+                f"{user_location()}\n  An item of a list from outside the function is removed, and only run time knows which one it is.\n"
+                "  Remove it from a list that the function makes: items = list(items)."
+            )
+            found = held_or(items, refusal)
+            if found is refusal:
+                raise
+            raise found from None
 
     def _copy(self, items: list[Any]) -> list[Any]:
         return self._operators.lists.new_list(items.copy())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
@@ -249,13 +249,16 @@ class Carry:
             return mismatch
         return dataclasses.replace(mismatch, left=typed(*describe(entry)))
 
-    def change(self, mismatches: Sequence[Mismatch], has_invariants: bool) -> CarryChanges:
-        """The error for variables that are one thing before an iteration and another after it."""
+    def change(
+        self, mismatches: Sequence[Mismatch], has_invariants: bool, containers: Iterable[Any] = ()
+    ) -> CarryChanges:
+        """The error for variables that are one thing before an iteration and another after it, and ``containers`` that are."""
         mismatches = list(map(self.before_loop, mismatches))
         # None that only the first iteration finds is no difference once that has run by itself.
         lasting = [each for each in mismatches if not may_be_none(each.left)]
         change = carry_changes(self.where, lasting or mismatches, has_invariants)
         change._differing = variables_of(lasting)
+        change._containers = tuple(containers)
         return change
 
     def with_any_length(self, variable: Variable, value: Any) -> Any:

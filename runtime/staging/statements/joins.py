@@ -291,7 +291,7 @@ class Join:
         self.pairs: list[tuple[Any, Any]] = []
         self.types: list[LeafType | None] = []
         self.variables: list[JoinedVariable | None] = []
-        self._differing: list[list[Any]] = []
+        self._differing: list[Any] = []
         loops = self.checks.journal.loops
         refers = any(loop.carry.refers for loop in loops)
         self._joiner = Joiner(backend, is_known, chooses=True, refers=refers, grows=bool(loops))
@@ -315,7 +315,8 @@ class Join:
                 dataclasses.replace(each, list_class=kind if each.name == place.name else None)
                 for each in found[count:]
             ]
-            self._differing += [place.owner] * (len(found) > count)
+        if len(found) > count:
+            self._differing.append(place.get() if owner is None else owner)
 
     def add(self, name: str, on_true: Side, on_false: Side, owner: Any = None, is_attribute: bool = False) -> None:
         """Join what the branches leave in a variable or place.

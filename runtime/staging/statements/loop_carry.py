@@ -143,7 +143,7 @@ class LoopTrace:
             if may_peel:
                 raise
             error = StagingError(*change.args)
-            error._differing = change._differing
+            error._differing, error._containers = change._differing, change._containers
             raise error from None
         except StagingError as refusal:
             if may_peel and self.settling.found_none:  # it may be right where only the first iteration finds None

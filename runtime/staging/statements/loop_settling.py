@@ -214,6 +214,7 @@ class Settling:
         if self.carry.by_value:
             self.lists.drop_elements()
         by_variable = {id(carried.variable): carried for carried in self.carry.carried}
+        changing: list[Any] = []
         Settling.joiner.drop(self)
         for variable, last in end.among(self.carry.variables):
             carried = by_variable.get(id(variable))
@@ -232,9 +233,11 @@ class Settling:
                 again |= self._joined(carried, last, leaves)
                 line_of = functools.partial(self._line_of, end, leaves)
                 self._mismatches[count:] = [each.located(None, line_of) for each in self._mismatches[count:]]
+                if isinstance(variable, ContentsPlace) and len(self._mismatches) > count:
+                    changing.append(variable.owner)
         if self._mismatches:
             raise function_made(self, self._mismatches) or self.carry.change(
-                self._mismatches, self.options.has_invariants
+                self._mismatches, self.options.has_invariants, changing
             )
         return again
 

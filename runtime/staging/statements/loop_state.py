@@ -194,7 +194,9 @@ def peeling(error: Exception) -> Iterator[None]:
         yield
     except StagingError as other:
         if isinstance(error, CarryChanges) and error._differing & other._differing:
-            raise StagingError(*error.args) from None
+            refusal = StagingError(*error.args)
+            refusal._containers = error._containers
+            raise refusal from None
         raise
 
 
