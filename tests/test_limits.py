@@ -1215,6 +1215,21 @@ def new_results():
     assert [one is other for one, other in ag.function(twice)(X)] == [False, False, False]
 
 
+@claim("If only some paths bind an attribute")
+def bound_by_path():
+    holder = types.SimpleNamespace(items=[1.0])
+    other = holder.items
+
+    @ag.function
+    def f(x):
+        if x < 0:
+            holder.items = [x]
+        return x
+
+    f(X)
+    assert plain(holder.items) == [1.0] and holder.items is not other
+
+
 @claim("Dicts are returned with sorted keys")
 def sorted_keys():
     assert list(ag.function(lambda x: {"b": x, "a": x})(X)) == ["a", "b"]
