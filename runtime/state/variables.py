@@ -50,6 +50,7 @@ class Frame:
       signature: of the call that is recorded; None outside of a `Function`.
       taken: what stands for what the places outside hold that the program takes and leaves; see `signatures.outside_places`.
       places: the keys of these places. reached: what is outside, of a trace that takes some.
+      warnings: what issues those that count if the trace ends.
       extended: by id, the lists outside that are only appended to, each with the error for anything else.
       touched: the Variables that it read or assigned, by identity. The program needs them even if they are dropped
         later.
@@ -78,6 +79,7 @@ class Frame:
         self.places: Container[Any] = ()
         self.reached: Any = None
         self.extended: dict[int, Callable[[], Exception]] = {}
+        self.warnings: list[Callable[[], None]] = []
         self.touched: dict[int, Variable] = {}
         self.place: Any = None
 
@@ -108,6 +110,8 @@ class Frame:
         for site in STAGING.sites(program):
             if site.is_caught:  # by a handler that does not receive it
                 raise StagingError(site.refusal)
+        for issue in self.warnings:
+            issue()
         return program
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dis
+import functools
 import os
 import sys
 import types
@@ -222,15 +223,18 @@ def record_remark(text: str) -> None:
     take_down(Remark(user_position_now(), text))
 
 
-def warn(message: str) -> None:
-    """Issue a `StagingWarning` for the user's line that is running, shown once for each line."""
+def warn(message: str, deferred: list[Callable[[], None]] | None = None) -> None:
+    """Issue a `StagingWarning` for the user's line that is running, shown once for each line; or have it issued with what is ``deferred``,
+    once the trace has ended: one that is made again may do otherwise."""
     frame = _user_frame()
     filename, line = ("<unknown>", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
     text = f"{describe_location(filename, line)}\n  {message}"
     if frame is not None:
         take_down(Remark(_position(frame.f_code, line), message))
     registry = {} if frame is None else frame.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(text, StagingWarning, cell_of(filename) or filename, line, registry=registry)
+    where = cell_of(filename) or filename, line
+    issue = functools.partial(warnings.warn_explicit, text, StagingWarning, *where, registry=registry)
+    issue() if deferred is None else deferred.append(issue)
 
 
 def _user_frame() -> types.FrameType | None:

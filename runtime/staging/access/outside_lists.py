@@ -93,7 +93,8 @@ class OutsideLists(InTrace):
         self._refuse_read_before(owner, lambda kind: self._held_or(owner, _written_once(kind)))
         warn(
             f"this writes to a {kind} that lives outside the function, inside a staged statement: it happens once, while "
-            "tracing, not on each execution. Use autograph.TensorArray or Feature.LISTS, or return the values."
+            "tracing, not on each execution. Use autograph.TensorArray or Feature.LISTS, or return the values.",
+            None if LOCAL.frame is None else LOCAL.frame.warnings,
         )
         place = ContentsPlace(owner)
         before = place.get()
