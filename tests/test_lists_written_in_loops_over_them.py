@@ -68,14 +68,123 @@ def rebound(n):
     return total + len(items)
 
 
-PROGRAMS = [becomes_an_array, under_a_condition, of_traced_length, enumerated, at_the_same_place, of_a_copy, rebound]
+def by_another_index(n):
+    rows, total = [[k, 1] for k in range(n)], 0
+    for row in rows:
+        total += row[0] * row[1]
+        rows[-1][0] += 2
+    return total, rows
+
+
+def by_two_names(n):
+    rows, total = [[k, 1] for k in range(n)], 0
+    for row in rows:
+        total += row[0] + row[1]
+        row[1] = 7
+        rows[0][0] += 1
+    return total, rows
+
+
+def a_row_is_replaced(n):
+    rows, total = [[k, 1] for k in range(n)], 0
+    for row in rows:
+        total += row[0]
+        rows[n - 1] = [total, total]
+    return total, rows
+
+
+def left_by_what_is_written(n):
+    rows, total = [[k, 0] for k in range(n)], 0
+    for row in rows:
+        if row[1] > 0:
+            break
+        total += 1
+        rows[1][1] = 1
+    return total, rows
+
+
+def rows_with_numbers(n):
+    rows, total = [[k, 0] for k in range(n)], 0
+    for k, row in enumerate(rows):
+        total += k * row[0] + row[1]
+        rows[-1][1] += k
+    return total, rows
+
+
+def rows_from_the_end(n):
+    rows, total = [[k, 0] for k in range(n)], 0
+    for row in reversed(rows):
+        total = total * 2 + row[0] + row[1]
+        rows[0][1] += 1
+    return total, rows
+
+
+def two_at_once(n):
+    a, b, total = [k for k in range(n)], [k + 1 for k in range(n)], 0
+    for x, y in zip(a, b):
+        total += x * y
+        a[-1] = total
+        b[-1] = 2
+    return total, a, b
+
+
+def with_a_range(n):
+    items, total = [k for k in range(n)], 0
+    for k, v in zip(range(n), items):
+        if k + 1 < n:
+            items[k + 1] += v
+        total += v
+    return total, items
+
+
+def from_both_ends(n):
+    items, total = [k for k in range(n)], 0
+    for x, y in zip(items, reversed(items)):
+        total += x * y
+        items[n // 2] = 9
+    return total, items
+
+
+def numbered_from_the_end(n):
+    items, total = [k for k in range(n)], 0
+    for k, v in enumerate(reversed(items)):
+        total += k * v
+        items[0] = 9
+    return total, items
+
+
+def nested(n):
+    items, total = [k for k in range(n)], 0
+    for x in items:
+        for y in items:
+            total += x * y
+            items[-1] = total % 5
+    return total, items
+
+
+PROGRAMS = [
+    becomes_an_array, under_a_condition, of_traced_length, enumerated, at_the_same_place, of_a_copy, rebound, by_another_index,
+    by_two_names, a_row_is_replaced, left_by_what_is_written, rows_with_numbers, rows_from_the_end, two_at_once, with_a_range,
+    from_both_ends, numbered_from_the_end, nested,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_items_are_those_that_the_list_has_then(f):
     staged = ag.function(f)
     for n in (5, 2, 4):
-        assert staged(jnp.int32(n)) == f(n)
+        assert jax.tree.map(int, staged(jnp.int32(n))) == f(n)
+
+
+def test_an_array_of_traced_length_from_its_end():
+    @ag.function
+    def f(x, n):
+        total = 0
+        for v in reversed(x[:n]):
+            total = total * 2 + v
+        return total
+
+    assert [int(f(jnp.arange(8), jnp.int32(n))) for n in (5, 1, 0)] == [98, 0, 0]
 
 
 @pytest.mark.parametrize("f", [becomes_an_array, under_a_condition])

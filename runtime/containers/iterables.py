@@ -31,6 +31,27 @@ UNROLLED_AT_MOST = 64
 
 
 @dataclass(frozen=True)
+class GoneOver:
+    """A list that a loop goes over.
+
+    Attributes:
+      items: the list.
+      live: makes what the loop goes over of the items as the list has them when their iterations begin, and not as it had them before
+        the loop; it takes what returns the list then. None if these are taken already.
+      is_own: whether the items are taken so as long as the list itself is what is written.
+    """
+
+    items: TracedList
+    live: Callable[[Callable[[], TracedList]], StagedIterable] | None = None
+    is_own: bool = False
+
+    def within(self, change: Callable[[StagedIterable], StagedIterable]) -> GoneOver:
+        """The same list, of what ``change`` makes of what goes over it."""
+        live = self.live
+        return self if live is None else dataclasses.replace(self, live=lambda now: change(live(now)))
+
+
+@dataclass(frozen=True)
 class StagedIterable:
     """A sequence whose items are made inside the staged loop.
 
@@ -43,8 +64,6 @@ class StagedIterable:
       stride: the step of a range.
       extent: how long the list is that it goes over, if it is one.
       over: the lists that it goes over.
-      live: makes the same of the items as the list has them when their iterations begin, and not as it had them before the loop; it
-        takes what returns the list then.
     """
 
     length: Any
@@ -54,8 +73,7 @@ class StagedIterable:
     limit: Any = None
     stride: Any = None
     extent: Extent | None = None
-    over: tuple[TracedList, ...] = ()
-    live: Callable[[Callable[[], TracedList]], StagedIterable] | None = None
+    over: tuple[GoneOver, ...] = ()
 
     @property
     def is_peelable(self) -> bool:
@@ -77,9 +95,11 @@ class StagedIterable:
             tuple(array[1:] for array in self.arrays),
             lambda index, slices: self.item(index + 1, slices),
             limit=self.limit - 1 if isinstance(self.limit, int) else None,
-            over=self.over,
-            live=None if self.live is None else functools.partial(_rest_live, self.live),
+            over=self._over(StagedIterable.rest),
         )
+
+    def _over(self, change: Callable[[StagedIterable], StagedIterable]) -> tuple[GoneOver, ...]:
+        return tuple(each.within(change) for each in self.over)
 
     def reporting(self, report: Callable[[Any], None]) -> StagedIterable:
         """The same items; ``report`` is told the index of each when its iteration begins."""
@@ -88,20 +108,21 @@ class StagedIterable:
             report(index)
             return self.item(index, slices)
 
-        return dataclasses.replace(self, item=item)
+        return dataclasses.replace(self, item=item, over=self._over(lambda inner: inner.reporting(report)))
 
     def at_most(self, count: Any) -> StagedIterable:
         """The first ``count`` items, an int or a traced integer; None for all."""
-        if count is None:
-            return self
+        return self if count is None else self._at_most(count, self._over(lambda inner: inner.at_most(count)))
+
+    def _at_most(self, count: Any, over: tuple[GoneOver, ...]) -> StagedIterable:
         if self.length is None:
-            return dataclasses.replace(self, length=count)
+            return dataclasses.replace(self, length=count, over=over)
         if isinstance(self.length, int) and isinstance(count, int):
             shorter = min(self.length, count)
             arrays = tuple(array[:shorter] for array in self.arrays)
-            return dataclasses.replace(self, length=shorter, arrays=arrays)
+            return dataclasses.replace(self, length=shorter, arrays=arrays, over=over)
         known = next((size for size in (count, self.length) if isinstance(size, int)), self.limit)
-        return dataclasses.replace(self, length=jnp.minimum(self.length, count), limit=known)
+        return dataclasses.replace(self, length=jnp.minimum(self.length, count), limit=known, over=over)
 
 
 class StagedRange:
@@ -300,7 +321,12 @@ def is_same_length(contents: Any, other: Any) -> bool:
 def _read_live(items: TracedList, now: Callable[[], TracedList]) -> StagedIterable:
     held = items.contents()
     return StagedIterable(
-        held.length, (), lambda index, _: now().element(index), limit=held.capacity, extent=held.extent, over=(items,)
+        held.length,
+        (),
+        lambda index, _: now().element(index),
+        limit=held.capacity,
+        extent=held.extent,
+        over=(GoneOver(items),),
     )
 
 
@@ -318,17 +344,16 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
     if is_traced_list(iterable) or (is_array_list(iterable) and len(iterable) > UNROLLED_AT_MOST):
         iterable.note_read()
         held = iterable.contents()
+        live = functools.partial(_read_live, iterable)
         if held.kind.is_mutable:  # each is an element of the list as it is then
-            return _read_live(iterable, lambda: iterable)
+            return dataclasses.replace(live(lambda: iterable), over=(GoneOver(iterable, live, is_own=True),))
 
         def item(index: Any, slices: Sequence[Any]) -> Any:
             element, elements = held.kind.build(slices), LANGUAGE.operators.identities.elements
             return elements.seen(element, iterable, index, index) if held.kind.is_watched else element
 
-        live = functools.partial(_read_live, iterable)
-        return StagedIterable(
-            held.length, held.buffers, item, limit=held.capacity, extent=held.extent, over=(iterable,), live=live
-        )
+        over = (GoneOver(iterable, live),)
+        return StagedIterable(held.length, held.buffers, item, limit=held.capacity, extent=held.extent, over=over)
     if is_open_array(iterable):
         rows = iterable.values
         return StagedIterable(iterable.length, (rows,), lambda index, slices: slices[0], limit=rows.shape[0])
@@ -386,16 +411,23 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
         return None
     staged = [part for part in parts if part is not None]
     if iterable.kind == "reversed":
-        if isinstance(iterable.parts[0], TracedList):
-            return as_staged(iterable.parts[0].as_list()[::-1], backend)
-        (inner,) = staged
-        flipped = tuple(array[::-1] for array in inner.arrays)
-        return StagedIterable(inner.length, flipped, lambda index, slices: inner.item(inner.length - 1 - index, slices))
+        return _reversed(staged[0])
     if iterable.kind == "enumerate":
-        (inner,) = staged
-        return _enumerated(inner, iterable.start)
-    if iterable.kind != "zip":
-        return staged[0]
+        return _enumerated(staged[0], iterable.start)
+    return _zipped(staged) if iterable.kind == "zip" else staged[0]
+
+
+def _reversed(inner: StagedIterable) -> StagedIterable:
+    def item(index: Any, slices: Sequence[Any]) -> Any:
+        place = inner.length - 1 - index
+        return inner.item(place, slices or [array[place] for array in inner.arrays])
+
+    # What is beyond a traced length comes last, and would be first.
+    flipped = tuple(array[::-1] for array in inner.arrays) if isinstance(inner.length, int) else ()
+    return dataclasses.replace(inner, arrays=flipped, item=item, over=inner._over(_reversed))
+
+
+def _zipped(staged: Sequence[StagedIterable]) -> StagedIterable:
     length = functools.reduce(_shorter, (part.length for part in staged))
     arrays = tuple(array[:length] if isinstance(length, int) else array for part in staged for array in part.arrays)
 
@@ -406,29 +438,21 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
             position += len(part.arrays)
         return tuple(values)
 
+    def with_other(k: int) -> Callable[[StagedIterable], StagedIterable]:
+        return lambda other: _zipped([*staged[:k], other, *staged[k + 1 :]])
+
     limits = [part.limit if isinstance(part.limit, int) else part.length for part in staged]
     bounds = [limit for limit in limits if isinstance(limit, int)]
     limit = min(bounds) if bounds and not isinstance(length, int) else None
-    over = tuple(items for part in staged for items in part.over)
+    over = tuple(each.within(with_other(k)) for k, part in enumerate(staged) for each in part.over)
     return StagedIterable(length, arrays, item, limit=limit, over=over)
-
-
-_Live = Callable[[Callable[[], TracedList]], StagedIterable]
-
-
-def _rest_live(live: _Live, now: Callable[[], TracedList]) -> StagedIterable:
-    return live(now).rest()
-
-
-def _enumerated_live(live: _Live, start: Any, now: Callable[[], TracedList]) -> StagedIterable:
-    return _enumerated(live(now), start)
 
 
 def _enumerated(inner: StagedIterable, start: Any) -> StagedIterable:
     return dataclasses.replace(
         inner,
         item=lambda index, slices: (_item(start, index, 1), inner.item(index, slices)),
-        live=None if inner.live is None else functools.partial(_enumerated_live, inner.live, start),
+        over=inner._over(lambda other: _enumerated(other, start)),
     )
 
 

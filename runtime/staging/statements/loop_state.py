@@ -123,12 +123,12 @@ class CarryChanges(StagingError):
 class WrittenOver(Exception):
     """An iteration writes to the list that the loop goes over.
 
-    Attributes: now (returns the list as an iteration has it).
+    Attributes: again (makes what the loop goes over of the items as iterations have them).
     """
 
-    def __init__(self, now: Callable[[], Any]) -> None:
+    def __init__(self, again: Callable[[], StagedIterable]) -> None:
         super().__init__()
-        self.now = now
+        self.again = again
 
 
 class NodesMade(StagingError):

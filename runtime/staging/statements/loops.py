@@ -32,7 +32,7 @@ from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
 from autograph.runtime.staging.statements.iteration import Iteration
-from autograph.runtime.staging.statements.lists_gone_over import run_over
+from autograph.runtime.staging.statements.lists_gone_over import lists_written, run_over
 from autograph.runtime.staging.statements.loop_carry import LoopTrace
 from autograph.runtime.staging.statements.loop_state import (
     CarryChanges,
@@ -407,8 +407,7 @@ class Loops(InTrace):
         try:
             trace.settle(may_peel)
         except WrittenOver as written:
-            assert staged.live is not None
-            self.staged_for(staged.live(written.now), loop)
+            self.staged_for(written.again(), loop)
             return
         except NodesMade:
             self._in_python.run(staged.one_by_one(staged.length), loop, None, self.journal.copies.peeled)
@@ -469,23 +468,14 @@ class Loops(InTrace):
         if loop.report is not None:
             staged = staged.reporting(loop.report)
         goes_on = None if test is None else (lambda: self._truth(test()))
-        variables = loop.variables() if staged.over else []
-        names = [v.get for v in variables if any(v.get() is each for each in staged.over)]
-        names += [Slot("the list", each).get for each in staged.over]
+        lists = lists_written(staged, loop.variables()) if staged.over else []
         return LoopTrace(
             self.raising,
             self._checks,
             loop.variables(),
             loop.functions,
             goes_on,
-            lambda item: run_over(
-                names,
-                staged.live is not None,
-                self._opaque.block(loop.body),
-                item,
-                self.raising,
-                goes_on,
-            ),
+            lambda item: run_over(lists, self._opaque.block(loop.body), item, self.raising, goes_on),
             staged,
             surely_runs=isinstance(staged.length, int) and (test is None or not self.backend.is_traced(test())),
             result_name=loop.result,
