@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -107,6 +109,27 @@ def test_a_list_with_several_names_is_one():
 
     assert [int(step(jnp.float32(x))) for x in XS] == [2, 2, 4, 6, 6, 8]
     assert one.items is other.items is table["items"] is shared and len(shared) == 4
+
+
+class Rows(list):
+    pass
+
+
+@pytest.mark.parametrize(
+    "hold", [lambda xs: [xs, 1.0], lambda xs: Rows([xs]), lambda xs: collections.deque([xs]), lambda xs: {0: xs}]
+)
+def test_another_container_leads_to_it(hold):
+    items = []
+    outer = hold(items)
+
+    @ag.function
+    def step(x):
+        if x > 0:
+            outer[0].append(x)
+        return len(outer[0])
+
+    assert [int(step(jnp.float32(x))) for x in XS] == [1, 1, 2, 3, 3, 4]
+    assert outer[0] is items and len(items) == 4
 
 
 def test_methods_share_what_they_change():

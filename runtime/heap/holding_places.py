@@ -66,9 +66,10 @@ def replace(place: Place | DefaultsPlace, old: Any, new: Any) -> None:
         return
     owner = place.owner
     items = owner.items() if isinstance(owner, dict) else enumerate(owner)
+    kind = own_class(owner) if isinstance(owner, dict) else list if isinstance(owner, list) else collections.deque
     for key, part in list(items):
         if part is old:
-            own_class(owner).__setitem__(owner, key, new)
+            kind.__setitem__(owner, key, new)
 
 
 def _place(owner: Any, step: str) -> Place | None:
