@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
-from tests.held_programs import ARGUMENTS, CLASSES, Cache, Registry, Stack, Window
+from tests.held_programs import ARGUMENTS, CLASSES, Cache, Rebound, Registry, Stack, Window
 from tests.stateful_programs import XS, plain
 
 # Each length of a short list is a program of its own.
@@ -170,6 +170,18 @@ def test_one_program_serves_all_lengths_of_a_long_list():
     for k in range(40):
         assert int(step(jnp.float32(k % 30))) == 2 * (k % 30) ** 2
     assert list(cache.known) == list(range(30)) and step.experimental_get_tracing_count() <= 12
+
+
+def test_another_list_in_its_place_needs_no_other_program():
+    rebound, window = Rebound(), Window()
+    step, others = ag.function(rebound.step), ag.function(window.step)
+    for _ in range(6):
+        for x in (1.0, 2.0, -1.0, 3.0):
+            step(jnp.float32(x))
+        window.held = []
+        for x in (1.0, 2.0):
+            assert float(others(jnp.float32(x))) == (1.0 if x == 1.0 else 3.0)
+    assert step.experimental_get_tracing_count() <= 6 and others.experimental_get_tracing_count() <= 4
 
 
 def test_long_lists_may_hold_what_no_array_does():

@@ -165,7 +165,7 @@ class Captures:
         """Let programs take and leave these places, which a trace for this signature has assigned. Whether that is news."""
         roots = [(root.label, root.value) for root in self._roots(self._readers)]
         places = OutsidePlaces() if self.places is None else self.places
-        if not places.add(found, signature, roots):
+        if not places.add(found, signature, roots, list(self.variables())):
             return False
         self.places = places
         self.refresh()

@@ -85,6 +85,12 @@ _HELD_CLASSES = (
 )
 
 
+def is_holdable(owner: Any) -> bool:
+    """Whether a trace may have a container of its own in the place of this."""
+    is_keyed = isinstance(owner, dict | set)
+    return type(owner) in _HELD_CLASSES and (not is_keyed or all(map(can_be_element, owner)))
+
+
 def held_or(owner: Any, refusal: StagingError) -> StagingError:
     """What to raise where Python's container cannot show what the program leaves in it.
 
@@ -93,11 +99,7 @@ def held_or(owner: Any, refusal: StagingError) -> StagingError:
       ``refusal``.
     """
     frame = LOCAL.frame
-    if frame is None or frame.signature is None or type(owner) not in _HELD_CLASSES:
-        return refusal
-    if isinstance(owner, dict | set) and not all(map(can_be_element, owner)):
-        return refusal
-    if owner not in Reached(LOCAL.roots()):
+    if frame is None or frame.signature is None or not is_holdable(owner) or owner not in Reached(LOCAL.roots()):
         return refusal
     return TracersLeaked(str(refusal), [(ContentsPlace(owner), HELD)], frame.signature)
 

@@ -20,7 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.errors import StagingError, TracersLeaked
-from autograph.runtime.heap.leaked_tracers import EXTENDED, HELD, slots_written
+from autograph.runtime.heap.holding_places import places_holding
+from autograph.runtime.heap.leaked_tracers import EXTENDED, HELD, is_holdable, slots_written
 from autograph.runtime.heap.object_graph import Reached
 from autograph.runtime.heap.object_graph import parts as steps
 from autograph.runtime.heap.places import AttributePlace, ContentsPlace, Place
@@ -39,7 +40,7 @@ from autograph.runtime.tracing.recording import LOCAL
 Slots = Any
 """The keys of a dict, or numbers of a list's items, the numbers at which are inputs, a frozenset; None of all; `EXTENDED` of a list that
 is only appended to, whose contents are no inputs, and outputs are what comes at its end; `HELD` of a container in the place of which a
-trace has one of its own."""
+trace has one of its own, or of an attribute or variable that holds such."""
 
 _CONTAINERS = (list, dict, collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque)
 _NUMBERS = (int, float, complex)
@@ -55,12 +56,14 @@ class _Known:
       name: what a user calls it.
       argument: the key of the argument that leads to it; None where the function itself does.
       slots: of a container.
+      held: the container that an attribute or variable held when it was found. Others may lead to it.
     """
 
     find: Callable[[], Place | None]
     name: str
     argument: Any
     slots: Slots
+    held: Any = None
 
 
 class OutsidePlaces:
@@ -80,13 +83,18 @@ class OutsidePlaces:
         self.containers: frozenset[int] = frozenset()
 
     def add(
-        self, found: Iterable[tuple[Place, Slots]], signature: CallSignature, roots: Iterable[tuple[str, Any]]
+        self,
+        found: Iterable[tuple[Place, Slots]],
+        signature: CallSignature,
+        roots: Iterable[tuple[str, Any]],
+        variables: Sequence[Place],
     ) -> bool:
         """Take and leave these places from now on. Whether that is news.
 
         Args:
           signature: of the call that assigned them.
           roots: what leads to the objects from outside, whatever the arguments, by name.
+          variables: those that the function reads.
         """
         arguments = [(label, each) for label, each in zip(signature.labels(), signature.statics, strict=True) if each]
         ways = [
@@ -99,13 +107,19 @@ class OutsidePlaces:
                 slots = HELD
             owner = place.cell if isinstance(place, CellVariable) else getattr(place, "owner", None)
             way, reached = next((each for each in ways if owner is None or owner in each[1]), (UNBOUND, None))
+            name = reached.name(owner) if isinstance(place, ContentsPlace) and reached is not None else place.name
+            held = None
+            if slots is HELD and isinstance(place, ContentsPlace) and reached is not None:
+                held, contents = place.owner, place.key
+                place = _holder(place, reached, variables)
+                if place.key != contents:
+                    self._known.pop(contents, None)
             before = self._known.get(place.key)
             if before is not None and before.find() is not None:
                 slots, way = _joined(slots, before.slots), before.argument
-            if way is UNBOUND or (before is not None and before.slots == slots):
+            if way is UNBOUND or (before is not None and before.slots == slots and before.held is held):
                 continue
-            name = reached.name(owner) if isinstance(place, ContentsPlace) and reached is not None else place.name
-            self._known[place.key] = _Known(_finder(place), name, way, slots)
+            self._known[place.key] = _Known(_finder(place), name, way, slots, held)
             is_news = True
         self._forget_gone()
         return is_news
@@ -116,7 +130,8 @@ class OutsidePlaces:
         self.names = frozenset(name for _, place in alive.values() for name in _names(place))
         owners = {id(p.owner): known.slots for known, p in alive.values() if isinstance(p, ContentsPlace)}
         self.unread = frozenset(owner for owner, slots in owners.items() if slots is EXTENDED)
-        self.containers = frozenset(owners) - self.unread
+        held = {id(known.held) for known, _ in alive.values() if known.held is not None}
+        self.containers = frozenset(owners) - self.unread | held
 
     def taken(self, signature: CallSignature) -> Taken:
         """What a call of this signature takes and leaves."""
@@ -132,6 +147,13 @@ class OutsidePlaces:
         given = {static.key for static in signature.statics if static is not None}
         known = [each for each in self._known.values() if each.argument is None or each.argument in given]
         return [(place, each.name, each.slots) for each in known if (place := each.find()) is not None]
+
+
+def _holder(place: ContentsPlace, reached: Reached, variables: Sequence[Place]) -> Place:
+    """The attribute or variable that holds a container, which may hold another in the next call; the place of its contents if none does."""
+    holding = places_holding(place.owner, reached, variables, ()) or []
+    found = (each for each in holding if isinstance(each, AttributePlace | CellVariable | GlobalVariable))
+    return next(found, place)
 
 
 def _left_in(place: Place) -> Any:
@@ -240,7 +262,11 @@ class Taken:
         if isinstance(place, ContentsPlace):
             return place.key, name, self._walked(place.owner, name, leaf, True)[0]
         self.places.append(place)
-        structure, new = self._walked(place.get(), name, leaf, True)
+        value = place.get()
+        if self._slots.get(place.key) is HELD and is_holdable(value) and id(value) not in self.containers:
+            structure, new = self._as_held(value, name, leaf)
+        else:
+            structure, new = self._walked(value, name, leaf, True)
         self._fill(place, new)
         return place.key, name, structure
 
@@ -262,14 +288,14 @@ class Taken:
         if kind in _CONTAINERS or kind is set or is_record(value):
             if id(value) in self.containers:
                 return ("again", self.containers[id(value)]), self._held.in_place_of(value)
-            self.containers[id(value)] = len(self.places)
             if self._slots.get(ContentsPlace(value).key) is HELD or (is_held and kind is list):
                 return self._as_held(value, name, leaf)
+            self.containers[id(value)] = len(self.places)
             return self._record(value, name, leaf) if is_record(value) else self._container(value, name, leaf), value
         return static_leaf(value), value
 
     def _as_held(self, value: Any, name: str, leaf: Callable[[Any, str], Any]) -> tuple[Any, Any]:
-        number = len(self.places)
+        number = self.containers[id(value)] = len(self.places)
         self.places.append(ContentsPlace(value))
         made = self._held.begin(value, number) if self._is_filled else value
         parts = list(parts_of(value))
