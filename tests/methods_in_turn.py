@@ -36,7 +36,8 @@ STATEMENTS = (
     "self.other = Other()", "self.v = self.v + x", "self.v = self.v * 0.5", "self.s = set()", "self.s = {{int(x), {k}}}", "self.total += x",
     "r += self.total", "self.table['n'] += 1", "self.table['last'] = x", "r += self.table['n']", "self.xs[{k}:] = []",
     "self.grid[int(x) % 2][{k} % 2] = x", "r += self.grid[int(x) % 2][0]", "self.names.append('a' if x > 1 else 'b')",
-    "r += self.names.count('a')", "r += self.xs[{k}] if len(self.xs) > {k} else 0.0",
+    "r += self.names.count('a')", "r += self.xs.pop()", "self.h[0] = x", "r += self.d[int(x)]",
+    "r += self.xs[{k}] if len(self.xs) > {k} else 0.0",
 )  # fmt: skip
 IN_LOOPS = tuple(each for each in STATEMENTS if "SEEN.append" not in each)
 GUARDED = (

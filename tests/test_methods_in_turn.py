@@ -23,9 +23,9 @@ SEEDS = (*range(16), 23, 35, 58, 108, 167, 279, 312, 447, 623)
 
 
 def plain(value):
-    """A value and all that it holds, as Python's, to be compared."""
+    """A value and all that it holds, as Python's, to be compared: a truth value is none of the numbers."""
     if isinstance(value, jax.Array | np.generic | bool | int | float):
-        return round(float(value), 3)
+        return bool(value) if np.result_type(value) == np.bool_ else round(float(value), 3)
     if isinstance(value, set):
         return sorted(map(plain, value))
     if isinstance(value, dict):
@@ -34,7 +34,12 @@ def plain(value):
         return [plain(part) for part in value]
     if value is None or isinstance(value, str):
         return value
-    return {name: plain(part) for name, part in vars(value).items()}
+    return {name: plain(part) for name, part in sorted(vars(value).items())}
+
+
+def state_of(thing, module):
+    """What an object of a module holds, and the module's variables."""
+    return [plain(thing), plain(module.SEEN), plain(module.TOTAL)]
 
 
 def outcome(call, *args):
@@ -59,17 +64,20 @@ def difference(seed, folder):
                 exec(given, {"o": each})
             continue
         wanted = outcome(getattr(others, name), given)
+        before = state_of(mine, modules[0])
         try:
             found = outcome(compiled[name], jnp.float32(given))
         except ag.StagingError:
-            return "refused"
-        if isinstance(wanted, str):
-            return None if found == wanted else f"step {number}: {found}, Python {wanted}"
-        states = [
-            [plain(each), plain(module.SEEN), plain(module.TOTAL)]
-            for each, module in zip((mine, others), modules, strict=True)
-        ]
-        if found != wanted or states[0] != states[1]:
+            return (
+                "refused"
+                if repr(state_of(mine, modules[0])) == repr(before)
+                else f"step {number}: refused, and changed"
+            )
+        if isinstance(wanted, str):  # a call that raises changes nothing
+            is_right = found == wanted and repr(state_of(mine, modules[0])) == repr(before)
+            return None if is_right else f"step {number}: {found}, Python {wanted}"
+        states = [state_of(each, module) for each, module in zip((mine, others), modules, strict=True)]
+        if repr(found) != repr(wanted) or repr(states[0]) != repr(states[1]):
             return f"step {number}, {name}({given}): {found} and {states[0]}, Python {wanted} and {states[1]}"
     return None
 
