@@ -36,7 +36,8 @@ STATEMENTS = (
     "self.other = Other()", "self.v = self.v + x", "self.v = self.v * 0.5", "self.s = set()", "self.s = {{int(x), {k}}}", "self.total += x",
     "r += self.total", "self.table['n'] += 1", "self.table['last'] = x", "r += self.table['n']", "self.xs[{k}:] = []",
     "self.grid[int(x) % 2][{k} % 2] = x", "r += self.grid[int(x) % 2][0]", "self.names.append('a' if x > 1 else 'b')",
-    "r += self.names.count('a')", "r += self.xs.pop()", "self.h[0] = x", "r += self.d[int(x)]",
+    "r += self.names.count('a')", "r += self.xs.pop()", "COUNT += x", "r += COUNT", "COUNT = self.n",
+    "self.h[0] = x", "r += self.d[int(x)]",
     "r += self.xs[{k}] if len(self.xs) > {k} else 0.0",
 )  # fmt: skip
 IN_LOOPS = tuple(each for each in STATEMENTS if "SEEN.append" not in each)
@@ -63,6 +64,7 @@ import heapq
 from collections import Counter, defaultdict, deque
 
 SEEN = []
+COUNT = 0.0
 TOTAL = {"v": 0.0}
 
 
@@ -128,7 +130,16 @@ class _Writer:
                 elif loop == "while self.q:":
                     lines.append(f"{indent}    r += self.q.pop()")
                 else:
+                    if self.random.random() < 0.2:
+                        lines += [
+                            f"{indent}    if {self._text(CONDITIONS)}:",
+                            f"{indent}        {self._text(('break', 'continue'))}",
+                        ]
                     lines.append(f"{indent}    r += v")
+                    if loop == "for v in self.xs:" and self.random.random() < 0.4:
+                        lines.append(
+                            f"{indent}    {self._text(('self.xs[-1] += 1.0', 'self.xs[0] = r', 'self.xs[-1] = v'))}"
+                        )
                     if not loop.startswith(("for v in self", "for _, v in self")):
                         lines.append(indent + "    " + self._text(IN_LOOPS))
             elif kind < 0.44:
@@ -153,6 +164,7 @@ def source_of(seed: int) -> tuple[str, list[tuple[str, Any]]]:
     for number in range(count):
         lines += [
             f"    def m{number}(self, x):",
+            "        global COUNT",
             "        r = 0.0",
             "        self.a += x",
             *writer.block(2, "        "),
