@@ -270,6 +270,13 @@ def _watched(made: Operators, conversion: Conversion, args: Any, kwargs: Any) ->
     return _run(made, conversion, args, kwargs, check)
 
 
+def _held_instead(error: BaseException) -> BaseException:
+    """What a trace ends with where it is to be made again with containers of its own in the places of those that ``error`` is about."""
+    if not isinstance(error, StagingError):
+        return error
+    return next((found for owner in error._containers if (found := held_or(owner, error)) is not error), error)
+
+
 def _run(made: Operators, conversion: Conversion, args: Any, kwargs: Any, check: Callable[[Watch], None]) -> Any:
     """Run the function and ``check`` its writes; if it raises, what they left traced is taken back."""
     is_part = made.journal.watch is not None
@@ -279,14 +286,11 @@ def _run(made: Operators, conversion: Conversion, args: Any, kwargs: Any, check:
         except (TraceAgain, TracersLeaked):
             watch.roll_back()
             raise
-        except StagingError as error:
-            for owner in error._containers:
-                if (found := held_or(owner, error)) is not error:
-                    watch.roll_back()
-                    raise found from None
-            take_back_leaks(watch)
-            raise
-        except BaseException:
+        except BaseException as error:
+            ends = _held_instead(error)
+            if ends is not error:
+                watch.roll_back()
+                raise ends from None
             take_back_leaks(watch)
             raise
         check(watch)

@@ -16,30 +16,51 @@ _WRITABLE = (list, dict, collections.deque)
 
 
 def places_holding(
-    held: Any, reached: Reached, variables: Iterable[Place], replaced: Iterable[int]
-) -> list[Place | DefaultsPlace] | None:
-    """The places that hold an object; None where something holds it that cannot hold another, a tuple say.
+    held: Iterable[Any], reached: Reached, variables: Iterable[Place], replaced: Iterable[int] = ()
+) -> list[Holding]:
+    """The places that hold each of some objects.
 
     Args:
-      reached: all that leads to it.
+      reached: all that leads to them.
       variables: those that the function reads.
       replaced: the identities of containers that another is in the place of, whatever they hold.
     """
-    found: dict[Any, Any] = {variable.key: variable for variable in variables if variable.get() is held}
+    holding = {id(each): Holding() for each in held}
+    for variable in variables:
+        if (known := holding.get(id(variable.get()))) is not None:
+            known.places[variable.key] = variable
     values = list(reached.values())
     functions = [value for value in values if isinstance(value, types.FunctionType)]
-    found |= {id(each): DefaultsPlace(each) for each in functions if any(d is held for d in each.__defaults__ or ())}
+    for function in functions:
+        for default in function.__defaults__ or ():
+            if (known := holding.get(id(default))) is not None:
+                known.places[id(function)] = DefaultsPlace(function)
     seen_otherwise = {id(space) for value in values if type(space := getattr(value, "__dict__", None)) is dict}
     seen_otherwise |= {id(each.__defaults__) for each in functions} | set(replaced)
     for value in values:
         for step, part in () if id(value) in seen_otherwise else parts(value):
-            if part is not held or value is held:
-                continue
-            place = _place(value, step)
-            if place is None:
-                return None
-            found.setdefault(place.key, place)
-    return list(found.values())
+            if part is not value and (known := holding.get(id(part))) is not None:
+                known.add(_place(value, step))
+    return list(holding.values())
+
+
+class Holding:
+    """The places that hold one object.
+
+    Attributes:
+      places: by their keys. is_complete: whether nothing else holds it, which cannot hold another: a tuple, say.
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[Any, Place | DefaultsPlace] = {}
+        self.is_complete = True
+
+    def add(self, place: Place | None) -> None:
+        """Note one more; None of what cannot hold another."""
+        if place is None:
+            self.is_complete = False
+        else:
+            self.places.setdefault(place.key, place)
 
 
 class DefaultsPlace:

@@ -19,6 +19,7 @@ from autograph.runtime.code.library_table import is_library
 from autograph.runtime.errors import StagingError, TracersLeaked
 from autograph.runtime.heap.journal import ContentsPlace, Place, Watch
 from autograph.runtime.heap.object_graph import Reached, is_one_shot, traced_part
+from autograph.runtime.heap.places import owner_of
 from autograph.runtime.heap.reach import same
 from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.optional import possible_functions
@@ -102,6 +103,16 @@ def held_or(owner: Any, refusal: StagingError) -> StagingError:
     if frame is None or frame.signature is None or not is_holdable(owner) or owner not in Reached(LOCAL.roots()):
         return refusal
     return TracersLeaked(str(refusal), [(ContentsPlace(owner), HELD)], frame.signature)
+
+
+def hold(owner: Any, refusal: StagingError) -> None:
+    """Have the trace made again with a container of its own in the place of this one, where that can be done: see `held_or`.
+
+    Raises:
+      TracersLeaked: it can.
+    """
+    if (error := held_or(owner, refusal)) is not refusal:
+        raise error
 
 
 def slots_written(place: Place, old: Any) -> Any:
@@ -229,7 +240,7 @@ def _holder(place: Place) -> str | None:
 
 
 def _is_outside(place: Place, reached: Reached) -> bool:
-    owner = place.cell if isinstance(place, CellVariable) else getattr(place, "owner", None)
+    owner = owner_of(place)
     return (
         isinstance(place, GlobalVariable)
         or isinstance(owner, types.ModuleType)

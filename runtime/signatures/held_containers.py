@@ -144,14 +144,16 @@ class HeldContainers:
     """The containers of one trace in the places of those outside."""
 
     def __init__(self) -> None:
-        self._made: dict[int, tuple[Any, Any, int]] = {}
+        self._made: dict[int, Any] = {}
+        self._by_number: dict[int, tuple[Any, Any]] = {}
         self._written: list[tuple[Place | DefaultsPlace, Any, Any]] = []
 
     def begin(self, value: Any, number: int) -> Any:
         """An empty container of the trace for this one, whose place has this number."""
         made = empty_of(value)
         LANGUAGE.operators.journal.born(made)
-        self._made[id(value)] = value, made, number
+        self._made[id(value)] = made
+        self._by_number[number] = value, made
         return made
 
     @staticmethod
@@ -161,19 +163,19 @@ class HeldContainers:
 
     def in_place_of(self, value: Any) -> Any:
         """The container of the trace that is in the place of this one; else this one."""
-        return self._made[id(value)][1] if id(value) in self._made else value
+        return self._made.get(id(value), value)
 
     def numbers(self) -> dict[int, int]:
         """For the identity of each container of the trace the number of its place."""
-        return {id(made): number for _, made, number in self._made.values()}
+        return {id(made): number for number, (_, made) in self._by_number.items()}
 
     def at(self, number: int) -> Any:
         """The container of the trace of this number; None if there is none."""
-        return next((made for _, made, each in self._made.values() if each == number), None)
+        return self._by_number[number][1] if number in self._by_number else None
 
     def key_at(self, number: int) -> Any:
         """The key of the place outside of this number; None if it is not what such a container holds."""
-        return next((ContentsPlace(value).key for value, _, each in self._made.values() if each == number), None)
+        return ContentsPlace(self._by_number[number][0]).key if number in self._by_number else None
 
     def put_in_place(self, reached: Reached, variables: Iterable[Place]) -> None:
         """Let what leads to the containers outside lead to those of the trace.
@@ -185,16 +187,16 @@ class HeldContainers:
         Raises:
           StagingError: something that leads to one cannot be written to.
         """
-        known = list(variables)
-        for value, made, _ in self._made.values():
-            places = places_holding(value, reached, known, self._made)
-            if places is None:
+        pairs = list(self._by_number.values())
+        holding = places_holding((value for value, _ in pairs), reached, variables, self._made) if pairs else []
+        for (value, made), each in zip(pairs, holding, strict=True):
+            if not each.is_complete:
                 name = ContentsPlace(value).name
                 raise StagingError(
                     f"{name!r} is changed as traced values decide, and a tuple, a default by keyword or an iterator leads to it, in "
                     "which the program can put no other.\n  Let an attribute, a variable, a list or a dict lead to it."
                 )
-            for place in places:
+            for place in each.places.values():
                 replace(place, value, made)
                 self._written.append((place, value, made))
 

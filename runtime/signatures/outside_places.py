@@ -24,7 +24,7 @@ from autograph.runtime.heap.holding_places import places_holding
 from autograph.runtime.heap.leaked_tracers import EXTENDED, HELD, is_holdable, slots_written
 from autograph.runtime.heap.object_graph import Reached
 from autograph.runtime.heap.object_graph import parts as steps
-from autograph.runtime.heap.places import AttributePlace, ContentsPlace, Place
+from autograph.runtime.heap.places import AttributePlace, ContentsPlace, Place, owner_of
 from autograph.runtime.heap.reach import same
 from autograph.runtime.layouts.large_ints import fits_integers
 from autograph.runtime.layouts.perhaps import Absence, perhaps
@@ -105,7 +105,7 @@ class OutsidePlaces:
         for place, slots in found:
             if slots is None and isinstance(place, ContentsPlace) and type(place.owner) in (list, collections.deque):
                 slots = HELD
-            owner = place.cell if isinstance(place, CellVariable) else getattr(place, "owner", None)
+            owner = owner_of(place)
             way, reached = next((each for each in ways if owner is None or owner in each[1]), (UNBOUND, None))
             name = reached.name(owner) if isinstance(place, ContentsPlace) and reached is not None else place.name
             held = None
@@ -151,8 +151,9 @@ class OutsidePlaces:
 
 def _holder(place: ContentsPlace, reached: Reached, variables: Sequence[Place]) -> Place:
     """The attribute or variable that holds a container, which may hold another in the next call; the place of its contents if none does."""
-    holding = places_holding(place.owner, reached, variables, ()) or []
-    found = (each for each in holding if isinstance(each, AttributePlace | CellVariable | GlobalVariable))
+    (holding,) = places_holding([place.owner], reached, variables)
+    places = holding.places.values() if holding.is_complete else ()
+    found = (each for each in places if isinstance(each, AttributePlace | CellVariable | GlobalVariable))
     return next(found, place)
 
 

@@ -12,7 +12,7 @@ from autograph.backends.base import NotRollable
 from autograph.runtime.effects.callbacks import py_function
 from autograph.runtime.errors import StagingError, TracersLeaked
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.heap.leaked_tracers import held_or
+from autograph.runtime.heap.leaked_tracers import held_or, hold
 from autograph.runtime.heap.object_graph import Reached, traced_part
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace, is_mutating_method
 from autograph.runtime.heap.reach import same
@@ -43,8 +43,7 @@ def write_later(owners: Iterable[Any], refusal: StagingError) -> None:
     found = [owner for owner in owners if not has_contents(owner)]
     known.write_later([owner for owner in found if type(owner) is list and is_outside(owner)], refusal)
     for owner in found:
-        if (error := held_or(owner, refusal)) is not refusal:
-            raise error
+        hold(owner, refusal)
 
 
 class OutsideLists(InTrace):
@@ -118,9 +117,7 @@ class OutsideLists(InTrace):
           TracersLeaked: the writes are those of a container of the trace.
         """
         if type(owner) is collections.deque and self.journal.is_open and not self.journal.has_made(owner):
-            error = held_or(owner, _written_at_run_time("deque"))
-            if isinstance(error, TracersLeaked):
-                raise error
+            hold(owner, _written_at_run_time("deque"))
         if type(owner) not in (list, dict) or LOCAL.frame is None:
             return None
         self.refuse_other_writes(owner, name)

@@ -26,7 +26,7 @@ from autograph.runtime.effects.written_state import refuse_written_state
 from autograph.runtime.errors import ArgumentsChanged, ConversionError, StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.journal import ContentsPlace
-from autograph.runtime.heap.leaked_tracers import held_or
+from autograph.runtime.heap.leaked_tracers import hold
 from autograph.runtime.heap.list_outputs import as_argument
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, is_mutating_method
 from autograph.runtime.layouts.one_of import OneOf
@@ -303,10 +303,8 @@ class Calls(InTrace):
                 f"{user_location()}\n  An item of a list from outside the function is removed, and only run time knows which one it is.\n"
                 "  Remove it from a list that the function makes: items = list(items)."
             )
-            found = held_or(items, refusal)
-            if found is refusal:
-                raise
-            raise found from None
+            hold(items, refusal)
+            raise
 
     def _copy(self, items: list[Any]) -> list[Any]:
         return self._operators.lists.new_list(items.copy())
