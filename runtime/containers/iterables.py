@@ -318,10 +318,15 @@ def is_same_length(contents: Any, other: Any) -> bool:
     return one is two or (isinstance(one, int) and isinstance(two, int) and one == two)
 
 
+def _passes(held: Padded) -> Any:
+    """How often a loop over a list that holds this runs: a list without room has no item, also where its length is traced."""
+    return 0 if isinstance(held.capacity, int) and held.capacity == 0 else held.length
+
+
 def _read_live(items: TracedList, now: Callable[[], TracedList]) -> StagedIterable:
     held = items.contents()
     return StagedIterable(
-        held.length,
+        _passes(held),
         (),
         lambda index, _: now().element(index),
         limit=held.capacity,
@@ -353,7 +358,7 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
             return elements.seen(element, iterable, index, index) if held.kind.is_watched else element
 
         over = (GoneOver(iterable, live),)
-        return StagedIterable(held.length, held.buffers, item, limit=held.capacity, extent=held.extent, over=over)
+        return StagedIterable(_passes(held), held.buffers, item, limit=held.capacity, extent=held.extent, over=over)
     if is_open_array(iterable):
         rows = iterable.values
         return StagedIterable(iterable.length, (rows,), lambda index, slices: slices[0], limit=rows.shape[0])

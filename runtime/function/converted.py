@@ -20,7 +20,7 @@ from autograph.runtime.errors import StagingError, TracersLeaked
 from autograph.runtime.function.pickling import Sources, in_file, is_without_file
 from autograph.runtime.function.plain_calls import PlainCalls
 from autograph.runtime.heap.journal import Watch
-from autograph.runtime.heap.leaked_tracers import held_or, read_globals, refuse_leaks, refuse_writes, take_back_leaks
+from autograph.runtime.heap.leaked_tracers import hold, read_globals, refuse_leaks, refuse_writes, take_back_leaks
 from autograph.runtime.heap.list_outputs import leave_plain_lists
 from autograph.runtime.heap.places import owner_of
 from autograph.runtime.layouts.large_ints import too_large_for_arrays
@@ -270,11 +270,11 @@ def _watched(made: Operators, conversion: Conversion, args: Any, kwargs: Any) ->
     return _run(made, conversion, args, kwargs, check)
 
 
-def _held_instead(error: BaseException) -> BaseException:
-    """What a trace ends with where it is to be made again with containers of its own in the places of those that ``error`` is about."""
-    if not isinstance(error, StagingError):
-        return error
-    return next((found for owner in error._containers if (found := held_or(owner, error)) is not error), error)
+def _hold_instead(error: BaseException) -> None:
+    """Have the trace made again with containers of its own in the places of those that ``error`` is about: see `hold`."""
+    if isinstance(error, StagingError):
+        for owner in error._containers:
+            hold(owner, error)
 
 
 def _run(made: Operators, conversion: Conversion, args: Any, kwargs: Any, check: Callable[[Watch], None]) -> Any:
@@ -287,10 +287,11 @@ def _run(made: Operators, conversion: Conversion, args: Any, kwargs: Any, check:
             watch.roll_back()
             raise
         except BaseException as error:
-            ends = _held_instead(error)
-            if ends is not error:
+            try:
+                _hold_instead(error)
+            except TracersLeaked:
                 watch.roll_back()
-                raise ends from None
+                raise
             take_back_leaks(watch)
             raise
         check(watch)

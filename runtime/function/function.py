@@ -304,7 +304,8 @@ class Function(Made, Generic[P, R], Forwarding):
                 with captures.alone(captures.places is not None):
                     return call(tuple(args), kwargs)
             except StagingError as error:
-                take_up(self, error)
+                if not take_up(self, error):
+                    raise
 
     def _call_unfitted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         values = self._arguments.canonical(args, kwargs)

@@ -61,18 +61,19 @@ def is_part(arrays: Sequence[Any]) -> bool:
     )
 
 
-def take_up(function: Any, refusal: StagingError) -> None:
+def take_up(function: Any, refusal: StagingError) -> bool:
     """Let the programs of a function take and leave the places that a trace has left tracers in; or, after another refusal, element by
     element what they take with room for more.
 
+    Returns:
+      Whether the call is to be made again; after another refusal they may do so already.
+
     Raises:
-      StagingError: they do already, or can not.
+      StagingError: they take the leaked places already, or can not.
     """
     if not isinstance(refusal, TracersLeaked):
         places = function._looked_at_captures().places
-        if places is None or not places.give_up_rooms():
-            raise refusal
-        return
+        return places is not None and places.give_up_rooms()
     leak = refusal
     if not leak.places or function._options.out_shardings is not None:
         raise StagingError(str(leak)) from None
@@ -85,6 +86,7 @@ def take_up(function: Any, refusal: StagingError) -> None:
         places = captures.places  # to which another thread may have added these
         if not is_news and (places is None or places.taken(leak.signature).structure == leak.signature.taken):
             raise StagingError(str(leak)) from None
+    return True
 
 
 def traced_with(taken: Taken, variables: Iterable[Place], call: functools.partial[Any]) -> tuple[Any, dict[int, Any]]:

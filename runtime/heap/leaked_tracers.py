@@ -111,8 +111,12 @@ def hold(owner: Any, refusal: StagingError) -> None:
     Raises:
       TracersLeaked: it can.
     """
-    if (error := held_or(owner, refusal)) is not refusal:
-        raise error
+    error = held_or(owner, refusal)
+    try:
+        if error is not refusal:
+            raise error
+    finally:
+        del error  # whose traceback has this frame
 
 
 def slots_written(place: Place, old: Any) -> Any:
