@@ -78,7 +78,7 @@ class MadeOutput:
     def made(self, known: dict[Any, Any]) -> Any:
         """The result; ``known`` has those made before by their numbers."""
         made: Any
-        if self.parts is None:
+        if self.parts is None or self.number in known:
             return known[self.number]
         if self.names is ...:
             made = known[self.number] = finished(self.parts[0], known)
@@ -234,7 +234,7 @@ class Changed:
           name: of the function.
           taken: what the call has taken of places outside.
         """
-        known: dict[Any, Any] = dict(values) if taken is None else {**values, **taken.parts()}
+        known = _Known((self.outside, self.contents, self.result), values, {} if taken is None else taken.parts())
         outside = {number: finished(list(parts), known) for number, parts in self.outside.items()}
         contents = [finished(list(parts), known) for parts in self.contents]
         result = finished(self.result, known)
@@ -307,12 +307,35 @@ def is_stand_in(leaf: Any) -> bool:
     )
 
 
+class _Known(dict[Any, Any]):
+    """What has been made of outputs, by number, and the parts of the caller's arguments, by path.
+
+    What is referred to before its own place is finished, or whose place is where no value is, is made then.
+    """
+
+    def __init__(self, outputs: Any, *found: Mapping[Any, Any]) -> None:
+        super().__init__(pair for each in found for pair in each.items())
+        self._outputs = outputs
+        self._defined: dict[int, MadeOutput] = {}
+
+    def __missing__(self, number: Any) -> Any:
+        if not self._defined:
+            self._define(self._outputs)
+        return self._defined[number].made(self)
+
+    def _define(self, outputs: Any) -> None:
+        for each in jax.tree_util.tree_leaves(outputs, is_leaf=lambda part: type(part) is MadeOutput):
+            if type(each) is MadeOutput and each.parts is not None:
+                self._defined[each.number] = each
+                self._define(each.parts)
+
+
 def finished(result: Any, known: dict[Any, Any] | None = None) -> Any:
     """What the caller sees of a program's results; a `Changed` is left to whoever has the call's arguments.
 
     ``known``: what has been made, by number, and the parts of the caller's arguments, by path.
     """
-    known = {} if known is None else known
+    known = _Known(result) if known is None else known
     leaves, treedef = jax.tree_util.tree_flatten(result, is_leaf=is_stand_in)
     # A list: a StopIteration that a program raises would be another error out of a generator, as `tree_map` has one.
     return jax.tree_util.tree_unflatten(treedef, [_finished_leaf(leaf, known) for leaf in leaves])
