@@ -19,6 +19,7 @@ class _Thread(threading.local):
       followed: the arrays of the caller's whose writes a trace is to report, a `caller_arrays.Followed`, or None.
       places: whether the NumPy arrays that the program makes are places in it, which all names see the writes to; see `ArraysHeld`.
       callers: the numbers of the arrays that the call which runs here is to write into; None where no call has said.
+      called: the `Function` that converted code calls now, which its trace can make a part of itself; None if there is none.
       context: what operators know of the program that is traced, a `staging.context.Context`; None before any has asked.
       raising: what surrounds what runs, as far as exceptions go, a `raising.Current`; likewise.
       effects: how many effects were recorded: writes to Variables, prints, calls of Python.
@@ -48,6 +49,7 @@ class _Thread(threading.local):
     followed: Any = None
     places: bool = False
     callers: Any = None
+    called: Any = None
     context: Any = None
     raising: Any = None
     effects = 0

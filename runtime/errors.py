@@ -59,6 +59,12 @@ class ArgumentsChanged(StagingError):
         self.called, self.inlined = called, inlined
 
 
+class PartOfTrace(StagingError):
+    """A function that is called in a trace is to be a part of it: objects that it returns, or containers that it reads through objects,
+    are those of the trace.
+    """
+
+
 class TracersLeaked(StagingError):
     """The trace of a `Function` leaves tracers outside of it, and its caller may have the program write there instead.
 

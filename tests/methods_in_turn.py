@@ -108,6 +108,7 @@ class Thing:
 class _Writer:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
+        self.calls: tuple[str, ...] = ()
 
     def _text(self, choices: Any) -> str:
         text = self.random.choice(choices)
@@ -150,14 +151,20 @@ class _Writer:
                 lines += [f"{indent}if self.xs:", f"{indent}    {self._text(GUARDED)}"]
             elif depth and kind < 0.55:
                 lines += [f"{indent}if {self._text(CONDITIONS)}:", f"{indent}    return r"]
+            elif self.calls and kind < 0.7:
+                lines.append(indent + self._text(self.calls))
             else:
                 lines.append(indent + self._text(STATEMENTS))
         return lines
 
 
-def source_of(seed: int) -> tuple[str, list[tuple[str, Any]]]:
+def source_of(seed: int, nested: bool = False) -> tuple[str, list[tuple[str, Any]]]:
     """A module with a class ``Thing``, and what is done to an object of it: a method's name with an argument, or ``""`` with a
-    statement."""
+    statement.
+
+    Args:
+      nested: whether the methods call each other.
+    """
     writer = _Writer(seed)
     count = writer.random.choice([1, 2, 2, 3])
     lines = [HEADER]
@@ -171,6 +178,9 @@ def source_of(seed: int) -> tuple[str, list[tuple[str, Any]]]:
             "        return r",
             "",
         ]
+        if nested:
+            writer.calls += (f"r += self.m{number}(x)", f"self.m{number}(r)", f"self.a = self.m{number}(self.a)")
+            writer.calls += ("self.put(x)", "r += self.last()", "r += self.other.take()")
     steps: list[tuple[str, Any]] = []
     for _ in range(6):
         steps.append(

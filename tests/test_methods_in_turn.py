@@ -1,11 +1,13 @@
 """Methods of random classes, called in turn: results, and what the object holds after each call, are those of plain Python.
 
-A statement that is refused ends the program there; `python -m tests.test_methods_in_turn 0 500` runs more of them.
+A statement that is refused ends the program there. `python -m tests.test_methods_in_turn 0 500` runs more of them, and with `nested`
+at its end those whose methods call each other.
 """
 
 from __future__ import annotations
 
 import collections
+import inspect
 import sys
 import tempfile
 import warnings
@@ -52,12 +54,20 @@ def outcome(call, *args):
         return type(error).__name__
 
 
-def difference(seed, folder):
-    """How the methods of a class, as `ag.function`, differ from Python's; None if they do not, "refused" if one is."""
-    source, steps = source_of(seed)
+def difference(seed, folder, nested=False):
+    """How the methods of a class, as `ag.function`, differ from Python's; None if they do not, "refused" if one is.
+
+    Args:
+      nested: whether they call each other, each an `ag.function` of its class.
+    """
+    source, steps = source_of(seed, nested)
     modules = load(source, f"mine{seed}", folder), load(source, f"others{seed}", folder)
+    if nested:
+        for name, method in list(vars(modules[0].Thing).items()):
+            if inspect.isfunction(method) and name != "__init__":
+                setattr(modules[0].Thing, name, ag.function(method))
     mine, others = (module.Thing() for module in modules)
-    compiled = {name: ag.function(getattr(mine, name)) for name, _ in steps if name}
+    compiled = {name: getattr(mine, name) if nested else ag.function(getattr(mine, name)) for name, _ in steps if name}
     for number, (name, given) in enumerate(steps):
         if not name:
             for each in (mine, others):
@@ -88,12 +98,18 @@ def test_methods_called_in_turn_leave_what_python_does(seed, tmp_path):
     assert difference(seed, tmp_path) is None
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(6))
+def test_methods_that_call_methods_leave_what_python_does(seed, tmp_path):
+    assert difference(seed, tmp_path, nested=True) is None
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     counts: collections.Counter[str] = collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(*map(int, sys.argv[1:3])):
-            found = difference(seed, Path(folder))
+            found = difference(seed, Path(folder), nested=sys.argv[3:] == ["nested"])
             counts[found if found in (None, "refused") else "different"] += 1  # type: ignore[index]
             if found not in (None, "refused"):
                 print(seed, found)

@@ -93,7 +93,7 @@ CACHES = {
     "autograph.runtime.data.dataset:_shared_element",
     "autograph.runtime.effects.written_state:_uses",
     "autograph.runtime.explorer.page:_file",
-    "autograph.runtime.function.reads:_is_installed",
+    "autograph.runtime.tracing.locations:is_installed",
     "autograph.runtime.heap.holders:_imported_by",
     "autograph.runtime.staging.policy.arithmetic_code:_is_plain",
     "autograph.runtime.staging.policy.recursive_code:_calls_first_argument",

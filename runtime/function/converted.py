@@ -16,9 +16,10 @@ from autograph.runtime.effects.failed_calls import cause_of
 from autograph.runtime.effects.raise_sites import with_constants_numbered
 from autograph.runtime.effects.raising import current
 from autograph.runtime.effects.staged_raises import in_scope, refuse_large_int
-from autograph.runtime.errors import StagingError, TracersLeaked
+from autograph.runtime.errors import PartOfTrace, StagingError, TracersLeaked
 from autograph.runtime.function.pickling import Sources, in_file, is_without_file
 from autograph.runtime.function.plain_calls import PlainCalls
+from autograph.runtime.function.results import first_line, holds_objects
 from autograph.runtime.heap.journal import Watch
 from autograph.runtime.heap.leaked_tracers import hold, read_globals, refuse_leaks, refuse_writes, take_back_leaks
 from autograph.runtime.heap.list_outputs import leave_plain_lists
@@ -270,6 +271,10 @@ def _watched(made: Operators, conversion: Conversion, args: Any, kwargs: Any) ->
     return _run(made, conversion, args, kwargs, check)
 
 
+def _function_of(called: Any) -> Any:
+    return called.__func__ if type(called) is types.MethodType else called
+
+
 def _hold_instead(error: BaseException) -> None:
     """Have the trace made again with containers of its own in the places of those that ``error`` is about: see `hold`."""
     if isinstance(error, StagingError):
@@ -280,6 +285,7 @@ def _hold_instead(error: BaseException) -> None:
 def _run(made: Operators, conversion: Conversion, args: Any, kwargs: Any, check: Callable[[Watch], None]) -> Any:
     """Run the function and ``check`` its writes; if it raises, what they left traced is taken back."""
     is_part = made.journal.watch is not None
+    is_inner = LOCAL.called is not None and _function_of(LOCAL.called.python_function) is conversion.f
     with made.journal.watching() as watch:
         try:
             result = _scoped(made, conversion, args, kwargs)
@@ -294,6 +300,12 @@ def _run(made: Operators, conversion: Conversion, args: Any, kwargs: Any, check:
                 raise
             take_back_leaks(watch)
             raise
+        if is_inner and holds_objects(result):
+            watch.roll_back()
+            LOCAL.called.is_part_of_traces = True
+            raise PartOfTrace(
+                f"{first_line(conversion.f)}\n  {conversion.f.__name__} returns objects, and is to be a part of the trace that calls it."
+            )
         check(watch)
         if not is_part and (entries := watch.entries()):
             own = () if LOCAL.frame is None else LOCAL.frame.arguments

@@ -10,11 +10,9 @@ from __future__ import annotations
 import array
 import collections
 import enum
-import functools
 import hashlib
 import itertools
 import operator
-import sys
 import types
 import weakref
 from collections.abc import Callable, Iterable
@@ -26,15 +24,23 @@ import numpy as np
 from autograph.runtime.code.code_names import Readers, is_partial
 from autograph.runtime.code.generated import Check
 from autograph.runtime.code.library_table import is_library, is_library_name
+from autograph.runtime.containers.traced_lists import is_array_list
 from autograph.runtime.data.dataset import Dataset
 from autograph.runtime.data.pipeline import Node, functions_of
-from autograph.runtime.errors import StagingError
+from autograph.runtime.errors import PartOfTrace, StagingError
 from autograph.runtime.function.assignments import Held, Lefts, Place, Places
-from autograph.runtime.layouts.static_values import IdentityKey, StaticLeaf, static_leaf, weak_reference
+from autograph.runtime.layouts.static_values import (
+    StaticLeaf,
+    array_content,
+    differs_from,
+    identity_leaf,
+    static_leaf,
+    weak_reference,
+)
 from autograph.runtime.signatures.outside_places import SCALARS, objects_within
 from autograph.runtime.state.linked_state import is_nnx_object, is_variable, may_hold_variables
 from autograph.runtime.state.variables import Variable
-from autograph.runtime.tracing.locations import is_of_library
+from autograph.runtime.tracing.locations import is_installed, user_location
 
 _ATOMS = (jax.Array, np.generic, Dataset, Variable)
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
@@ -132,7 +138,7 @@ class _Walk:
     def __init__(self, readers: Readers, lefts: Lefts, written: frozenset[int], taken: frozenset[Any]) -> None:
         self._readers, self._lefts, self._written, self._taken = readers, lefts, written, taken
         self._names, self._reads_all = readers.attributes, readers.reads_all
-        self.environment: dict[str, Any] = {"differ": _differ, "is_not": operator.is_not}
+        self.environment: dict[str, Any] = {"differ": differs_from, "is_not": operator.is_not, "scalars": SCALARS}
         self.key: list[Any] = []
         self.leaves: dict[str, StaticLeaf] = {}
         self.linked: list[Any] = []
@@ -247,7 +253,7 @@ class _Walk:
             self._visit(value.__func__, f"{source}.__func__", label)
             self._visit(value.__self__, f"{source}.__self__", label)
         elif isinstance(value, types.ModuleType):
-            if not (is_library_name(value.__name__) or _is_installed(value.__name__)):
+            if not (is_library_name(value.__name__) or is_installed(value.__name__)):
                 self._namespace(value, self._bound(value, source, label), label)
         elif isinstance(value, types.FunctionType):
             if not is_library(value):
@@ -294,7 +300,7 @@ class _Walk:
         """What the code reads of a user's class, its methods and properties being taken for readers."""
         found: dict[str, Any] = {}
         for each in kind.__mro__:
-            if is_library(each) or _is_installed(each.__module__):
+            if is_library(each) or is_installed(each.__module__):
                 continue
             for name, part in vars(each).items():
                 is_special = name.startswith("__") and name.endswith("__")
@@ -314,7 +320,7 @@ class _Walk:
             for name, part in known:
                 if isinstance(part, types.FunctionType):
                     self._tests.append(f"{self._known(kind)}.{name} is not {self._known(part)}")
-                    self.key.append(IdentityKey(weakref.ref(part)))
+                    self.key.append(identity_leaf(part).key)
         return known
 
     def _object(self, value: Any, source: str, label: str) -> None:
@@ -334,11 +340,24 @@ class _Walk:
                     self._attribute(value, name, part, f"{source}.{name}", label)
             elif not hasattr(type(part), "__get__"):
                 self._attribute(value, name, part, f"{source}.{name}", label)
-        everything = self._reads_all or is_library(kind) or _is_installed(kind.__module__) or is_nnx_object(value)
-        for name in sorted(attributes.keys() if everything else self._names & attributes.keys()):
+        everything = self._reads_all or is_library(kind) or is_installed(kind.__module__) or is_nnx_object(value)
+        names = attributes.keys() if everything else self._names & attributes.keys()
+        for name in sorted(self._readers.stored_attributes & attributes.keys() - names):
+            self._assigned(value, name, attributes[name], f"{source}.__dict__[{self._constant(name)}]", label)
+        for name in sorted(names):
             is_direct = has_plain_lookup and isinstance(name, str) and name.isidentifier()
             place = f"{source}.{name}" if is_direct else f"{source}.__dict__[{self._constant(name)}]"
             self._attribute(value, name, attributes[name], place, label)
+
+    def _assigned(self, owner: Any, name: str, value: Any, source: str, label: str) -> None:
+        """Take in an attribute that is assigned and never read: a program that leaves Python's constants there does so once, which
+        will not do where programs leave arrays.
+        """
+        if type(value) in SCALARS:
+            self._tests.append(f"type({source}) not in scalars")
+            self.key.append(("scalar", name))
+        else:
+            self._attribute(owner, name, value, source, label)
 
     def _attribute(self, owner: Any, name: str, value: Any, source: str, label: str) -> None:
         if not self._readers.only_counts(name, value):
@@ -362,6 +381,7 @@ class _Walk:
 
     def _taken_value(self, value: Any, label: str) -> None:
         """Take in what the objects lead to that the signature of a call has by their identities."""
+        _refuse_of_trace(value, label)
         for part in objects_within(value, self._opened):
             reference = weak_reference(part)
             known = self._known(part if reference is None else reference)
@@ -370,6 +390,7 @@ class _Walk:
     # Containers.
 
     def _container(self, value: Any, source: str, label: str) -> None:
+        _refuse_of_trace(value, label)
         is_written = id(value) in self._written
         if is_written or id(value) in self._taken:
             self._tests.append(f"{source} is not {self._known(value)}")
@@ -427,7 +448,7 @@ class _Walk:
 
     def _array(self, value: np.ndarray[Any, Any], source: str, label: str) -> None:
         """An array of NumPy's, which may be written in place."""
-        content = _content(value)
+        content = array_content(value)
         test = f"{source} is not {self._known(value)}"
         if value.flags.writeable or value.base is not None:
             test += f" or differ({self._known(value)}, {self._known(content)})"
@@ -455,14 +476,13 @@ class _Walk:
 
     def _identity(self, value: Any, source: str, label: str) -> None:
         """An object that is not looked into; held weakly, for it may lead to what is to go."""
-        reference = weak_reference(value)
         self._count(1, label)
-        if reference is None:
+        if weak_reference(value) is None:
             self._leaf(value, f"{source} is not {self._known(value)}", label)
             return
-        self._tests.append(f"{source} is not {self._known(reference)}()")
-        self.key.append(IdentityKey(reference))
-        self.leaves[label] = StaticLeaf(self.key[-1], reference)
+        leaf = self.leaves[label] = identity_leaf(value)
+        self._tests.append(f"{source} is not {self._known(leaf.value)}()")
+        self.key.append(leaf.key)
 
     def _bound(self, value: Any, source: str, label: str) -> str:
         """A local variable that holds this object from here on."""
@@ -497,11 +517,12 @@ class _Walk:
             )
 
 
-@functools.lru_cache(maxsize=4096)
-def _is_installed(module: str) -> bool:
-    """Whether a module is an installed package's: what it holds is its own affair, and what its objects read is not known."""
-    filename = getattr(sys.modules.get(module), "__file__", None)
-    return isinstance(filename, str) and is_of_library(filename)
+def _refuse_of_trace(value: Any, label: str) -> None:
+    """`PartOfTrace` if a value is a container that the trace around the call holds in arrays."""
+    if is_array_list(value):
+        raise PartOfTrace(
+            f"{user_location()}\n  {label} is of traced length, and a function reads it.\n  Call the function in converted code."
+        )
 
 
 def _is_atom(value: Any) -> bool:
@@ -510,10 +531,9 @@ def _is_atom(value: Any) -> bool:
 
 
 def _atom_leaf(value: Any) -> StaticLeaf:
-    if isinstance(value, _ATOMS) and not isinstance(value, np.generic):
-        reference = weakref.ref(value)
-        return StaticLeaf(IdentityKey(reference), reference)
-    return static_leaf(value)
+    return (
+        identity_leaf(value) if isinstance(value, _ATOMS) and not isinstance(value, np.generic) else static_leaf(value)
+    )
 
 
 def _is_data(value: Any) -> bool:
@@ -529,12 +549,3 @@ def _is_data(value: Any) -> bool:
 def _copied(value: Any) -> Any:
     """A container as it is now, for what it was to be known when it has changed."""
     return type(value)(value) if type(value) in (list, set, dict) else value
-
-
-def _content(array: np.ndarray[Any, Any]) -> tuple[Any, Any, bytes]:
-    return array.shape, array.dtype, array.tobytes()
-
-
-def _differ(array: np.ndarray[Any, Any], content: tuple[Any, Any, bytes]) -> bool:
-    shape, dtype, data = content
-    return array.shape != shape or array.dtype != dtype or array.tobytes() != data

@@ -38,6 +38,7 @@ from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.large_ints import fits_integers
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, chooses_values
+from autograph.runtime.layouts.one_of import holds_objects as chooses_objects
 from autograph.runtime.layouts.perhaps import GONE, Perhaps
 from autograph.runtime.layouts.statement_variables import UNBOUND, value_of
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes, Path
@@ -59,6 +60,16 @@ def is_number(result: Any) -> bool:
 
 def _leads_to_objects(part: Any) -> bool:
     return isinstance(part, TracedList) and bool(references_of_elements(part))
+
+
+def holds_objects(result: Any) -> bool:
+    """Whether a result has objects of the user's classes among its parts, which are told apart by more than what they hold."""
+    leaves = jax.tree_util.tree_leaves(result, is_leaf=lambda part: type(part) is OneOf)
+    return any(
+        chooses_objects(leaf) if type(leaf) is OneOf else is_plain_object(leaf)
+        for leaf in leaves
+        if not is_number(leaf)
+    )
 
 
 class Outputs:
@@ -158,7 +169,8 @@ class Outputs:
         holder = None if isinstance(leaf, str | enum.Enum | type) else traced_part(leaf, type(leaf).__name__)
         if holder is not None:
             raise self._holds_traced(leaf)
-        return StaticOutput(leaf)
+        is_text = isinstance(leaf, str | bytes | types.NoneType)
+        return StaticOutput(leaf if is_text else SameObject(leaf))  # the `==` of a class may return anything
 
     def _made_anew(self, leaf: Any, names: Any, parts: Iterable[Any]) -> MadeOutput:
         known = self._numbers.get(id(leaf))

@@ -18,7 +18,7 @@ from typing import Any
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.errors import StagingError, TracersLeaked
 from autograph.runtime.heap.journal import ContentsPlace, Place, Watch
-from autograph.runtime.heap.object_graph import Reached, is_one_shot, traced_part
+from autograph.runtime.heap.object_graph import Reached, array_part, is_one_shot, traced_part
 from autograph.runtime.heap.places import owner_of
 from autograph.runtime.heap.reach import same
 from autograph.runtime.heap.unknown import is_unknown
@@ -225,10 +225,14 @@ def take_back_leaks(watch: Watch) -> None:
 
 
 def _leaks(watch: Watch) -> list[tuple[Place, str, str]]:
-    """The places that lead to a traced value: each with the line that first wrote it, and what holds the value."""
+    """The places that lead to a traced value, or have lost arrays, which programs leave: each with the line that first wrote it, and
+    what holds the value."""
+    is_of_function = LOCAL.frame is not None and LOCAL.frame.signature is not None
     found = []
-    for place, _, where in watch.entries():
+    for place, old, where in watch.entries():
         holder = _holder(place)
+        if holder is None and is_of_function and _has_lost_array(place, old):
+            holder = place.name
         if holder is not None:
             found.append((place, where, holder))
     return found
@@ -241,6 +245,16 @@ def _is_unknown(place: Place) -> bool:
 def _holder(place: Place) -> str | None:
     """What holds a traced value to which a place leads, if one does: a list does that a write may have changed."""
     return place.name if _is_unknown(place) else traced_part(place.get(), place.name)
+
+
+def _has_lost_array(place: Place, old: Any) -> bool:
+    """Whether a place no longer holds an array that it held: a later call finds another there, whichever the trace has seen."""
+    slots = slots_written(place, old)
+    if slots is EXTENDED or same(place.get(), old):
+        return False
+    if slots is not None:
+        old = [old[slot] for slot in slots if not isinstance(old, dict) or slot in old]
+    return array_part(old, place.name) is not None
 
 
 def _is_outside(place: Place, reached: Reached) -> bool:

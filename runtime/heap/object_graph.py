@@ -189,7 +189,16 @@ class Reached:
 
 def traced_part(value: Any, name: str) -> str | None:
     """What holds the first traced value that a value called ``name`` leads to; None if there is none."""
-    if isinstance(value, jax.core.Tracer):
+    return _holder_of(jax.core.Tracer, value, name)
+
+
+def array_part(value: Any, name: str) -> str | None:
+    """What holds the first array of JAX's, traced or not, that a value called ``name`` leads to; None if there is none."""
+    return _holder_of(jax.Array, value, name)
+
+
+def _holder_of(kind: type, value: Any, name: str) -> str | None:
+    if isinstance(value, kind):
         return name
     seen = {id(value): value}  # itself, so that no other gets its identity
     pending: collections.deque[tuple[Any, str]] = collections.deque([(value, name)])
@@ -197,7 +206,7 @@ def traced_part(value: Any, name: str) -> str | None:
         owner, name = pending.popleft()
         for step, part in parts(owner):
             inner = f"{type(owner).__name__}{step}" if step.startswith(".") else name
-            if isinstance(part, jax.core.Tracer):
+            if isinstance(part, kind):
                 return inner
             if type(part) not in _NOTHING_WITHIN and id(part) not in seen:
                 seen[id(part)] = part

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import enum
 import functools
+import inspect
 import operator
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -175,6 +176,8 @@ class OneOf:
             getattr(self._candidates[0], name)
         if chooses_values(self):
             return getattr(_variable(self), name)
+        if (method := _compiled_method(self, name)) is not None:
+            return types.MethodType(method, self)
         if is_reference(self._candidates[0]):
             found = LANGUAGE.operators.references.read(self, name)
             if found is not NotImplemented:
@@ -299,6 +302,13 @@ def class_of(value: Any) -> type:
     first, *others = candidates_of(value)
     is_one = is_reference(first) and all(type(each) is type(first) for each in others)
     return type(first) if is_one else OneOf
+
+
+def _compiled_method(value: OneOf, name: str) -> Any:
+    """The function of the method with this name that the class of all candidates has as a `Function`; None if there is none."""
+    kinds = {type(candidate) for candidate in candidates_of(value)}
+    found: Any = inspect.getattr_static(kinds.pop(), name, None) if len(kinds) == 1 else None
+    return found.python_function if hasattr(type(found), "python_function") else None
 
 
 def holds_objects(value: OneOf) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from autograph.runtime.code.forwarding import BoundForwarding, WeakBound
 
 
@@ -171,3 +173,20 @@ def describe_static(value: Any) -> str:
     text = text if len(text) <= 60 else text[:57] + "..."
     module = type(value).__module__
     return f"Python {type(value).__name__} {text}" if module == "builtins" else f"{type(value).__name__} {text}"
+
+
+def identity_leaf(value: Any) -> StaticLeaf:
+    """The leaf of an object that is no other, whatever it is equal to."""
+    reference = weakref.ref(value)
+    return StaticLeaf(IdentityKey(reference), reference)
+
+
+def array_content(array: np.ndarray[Any, Any]) -> tuple[Any, Any, bytes]:
+    """All that a NumPy array holds now, to be compared by `differs_from`."""
+    return array.shape, array.dtype, array.tobytes()
+
+
+def differs_from(array: np.ndarray[Any, Any], content: tuple[Any, Any, bytes]) -> bool:
+    """Whether a NumPy array holds something else than it did."""
+    shape, dtype, data = content
+    return array.shape != shape or array.dtype != dtype or array.tobytes() != data

@@ -36,7 +36,7 @@ from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.function.outputs import MadeOutput, StaticOutput
+from autograph.runtime.function.outputs import MadeOutput, SameObject, StaticOutput
 from autograph.runtime.heap.list_outputs import CountedList
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.optional import Optional, absent_in
@@ -180,8 +180,7 @@ class Encoder:
 
     def _output(self, value: Any) -> Node | None:
         if isinstance(value, StaticOutput):
-            held = getattr(value.value, "value", None) if type(value.value).__name__ == "_Object" else value.value
-            return self.node(held)
+            return self.node(value.value.value if isinstance(value.value, SameObject) else value.value)
         if isinstance(value, Optional):
             if absent_in(value) is not None:
                 raise NoForm("an object()")

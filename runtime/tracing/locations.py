@@ -72,6 +72,13 @@ def is_of_library(filename: str) -> bool:
     return filename.startswith(_STANDARD) or is_of_package(filename) or filename.endswith(".pyx")
 
 
+@functools.lru_cache(maxsize=4096)
+def is_installed(module: str) -> bool:
+    """Whether a module is an installed package's: what it holds is its own affair, and what its objects read is not known."""
+    filename = getattr(sys.modules.get(module), "__file__", None)
+    return isinstance(filename, str) and is_of_library(filename)
+
+
 def user_location() -> str:
     """``file:line: text`` of the innermost line of the user's that is running."""
     frame = _user_frame()

@@ -9,7 +9,7 @@ from typing import Any
 
 from autograph.backends.selected import STAGING
 from autograph.backends.thread import LOCAL as LOCAL
-from autograph.runtime.errors import StagingError, TracersLeaked
+from autograph.runtime.errors import PartOfTrace, StagingError, TracersLeaked
 from autograph.runtime.lazy import lazy
 from autograph.runtime.tracing.births import ArraysHeld, Births, NodesChosen, TraceAgain
 
@@ -106,7 +106,7 @@ def repeated(trace: Callable[[], Any], may_repeat: Callable[[], bool], function:
                 if not may_repeat():
                     raise found.refusal() from None
                 known.births.learn(found)
-            except TracersLeaked:
+            except (TracersLeaked, PartOfTrace):
                 raise
             except StagingError as refusal:
                 first = refusal if first is None or known.births.leading else first

@@ -23,13 +23,15 @@ from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import current, through_control_flow
 from autograph.runtime.effects.written_state import refuse_written_state
-from autograph.runtime.errors import ArgumentsChanged, ConversionError, StagingError
+from autograph.runtime.errors import ArgumentsChanged, ConversionError, PartOfTrace, StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.journal import ContentsPlace
 from autograph.runtime.heap.leaked_tracers import hold
 from autograph.runtime.heap.list_outputs import as_argument
+from autograph.runtime.heap.object_graph import traced_part
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, is_mutating_method
-from autograph.runtime.layouts.one_of import OneOf
+from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.one_of import OneOf, holds_objects, is_one_of
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.staging.access.lookups import MethodOfEach
 from autograph.runtime.staging.calls.class_calls import has_source
@@ -318,7 +320,7 @@ class Calls(InTrace):
                 return called
             is_kept = not self._operators.recursive or getattr(called, _UNCONVERTED, False)
             made = self.with_converted_functions(called if is_kept else self._operators.transformed.around(called))
-            return _inlined_if_it_changes_arguments(called, made) if hasattr(kind, "python_function") else made
+            return _inlined_if_it_shares_state(called, made) if hasattr(kind, "python_function") else made
         method = class_attribute(kind, "__call__")
         if type(method) is types.FunctionType:
             converted = self._function(method)
@@ -365,18 +367,35 @@ class Calls(InTrace):
         return self._object(value) if isinstance(method, types.FunctionType) and not is_library(type(value)) else value
 
 
-def _inlined_if_it_changes_arguments(called: Any, made: Callable[..., Any]) -> Callable[..., Any]:
-    """A `Function`, which a trace calls as ``made``: a part of the trace if it changes its arguments in place."""
+def _is_of_trace(argument: Any) -> bool:
+    """Whether a program of its own cannot have this argument: an array that is written in place, an object that conditions chose, or one
+    that leads to traced values."""
+    if is_one_of(argument):
+        return holds_objects(argument)
+    return is_given(argument) or (is_plain_object(argument) and traced_part(argument, "") is not None)
+
+
+def _inlined_if_it_shares_state(called: Any, made: Callable[..., Any]) -> Callable[..., Any]:
+    """A `Function`, which a trace calls as ``made``: a part of the trace if it changes its arguments in place, returns objects, or
+    reads what is of the trace through objects.
+    """
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if any(map(is_given, jax.tree_util.tree_leaves((args, kwargs)))):
+        instance = getattr(called.python_function, "__self__", None)
+        leaves = jax.tree_util.tree_leaves((instance, args, kwargs), is_leaf=is_one_of)
+        if called.is_part_of_traces or any(map(_is_of_trace, leaves)):
             return called._as_part()(*args, **kwargs)
+        around, LOCAL.called = LOCAL.called, called
         try:
             return made(*args, **kwargs)
+        except PartOfTrace:
+            inlined = called._as_part()
         except ArgumentsChanged as error:
             if error.inlined is None or error.called != called.python_function:  # of a function that it calls
                 raise
             inlined = error.inlined
+        finally:
+            LOCAL.called = around
         return inlined(*args, **kwargs)
 
     return call
