@@ -357,3 +357,56 @@ def test_a_call_that_changes_things_does_so_once():
 
     numbers = [1, 2, 3]
     assert ag.convert(pops)(numbers)(1) == 1 and numbers == [1, 2]
+
+
+def class_of_a_named_tuple():
+    return collections.namedtuple("Local", "x y").__module__
+
+
+def fields_in_order():
+    @dataclasses.dataclass
+    class Logged:
+        a: int
+        b: list = dataclasses.field(default_factory=list, init=False)
+        c: list = dataclasses.field(default_factory=list)
+        d: int = 4
+
+    calls = []
+    Logged.__setattr__ = lambda self, name, value: calls.append((name, value))
+    Logged(0)
+    return calls
+
+
+def lists_that_equality_clears():
+    class Clearing:
+        def __init__(self, other):
+            self.other = other
+
+        def __eq__(self, other):
+            self.other.clear()
+            return NotImplemented
+
+    one, other = [], []
+    one.append(Clearing(other))
+    other.append(Clearing(one))
+    return one == other
+
+
+def dicts_that_equality_clears():
+    class Clearing:
+        def __eq__(self, other):
+            one.clear()
+            return True
+
+        def __hash__(self):
+            return 13
+
+    one, other = {Clearing(): 0}, {Clearing(): Clearing()}
+    return one == other
+
+
+@pytest.mark.parametrize(
+    "f", [class_of_a_named_tuple, fields_in_order, lists_that_equality_clears, dicts_that_equality_clears]
+)
+def test_classes_and_comparisons_are_those_of_plain_python(f):
+    assert ag.convert(f)() == f()

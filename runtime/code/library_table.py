@@ -85,6 +85,7 @@ def _known() -> dict[str, Entry]:
     )
     say(_WRITING, "isub itruediv ixor call", "_operator.")
     say(_WRITING, "UserDict UserList ChainMap", "collections.")
+    say(_LOOKING, "namedtuple", "collections.")
     say(_WRITING, "exec eval", "builtins.")
     say(
         _REPEATABLE, "math cmath operator _operator functools itertools copy dataclasses collections _collections types"

@@ -293,7 +293,12 @@ class Operations(InTrace):
         if (
             symbol in ("==", "!=")
             and _are_alike_containers(left, right)
-            and (holds_traced(left) or holds_traced(right) or LOCAL.has_perhaps or has_own_equality(left, right))
+            and (
+                holds_traced(left)
+                or holds_traced(right)
+                or LOCAL.has_perhaps
+                or (not self.backend.is_eager() and has_own_equality(left, right))
+            )
         ):
             equal = self._equal_parts(left, right)
             return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal

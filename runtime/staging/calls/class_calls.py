@@ -128,7 +128,7 @@ class ClassCalls(InTrace):
     def _own_lists(self, made: Any, fields: Sequence[str], args: Any, kwargs: Any) -> Any:
         given = {id(value) for value in (*args, *kwargs.values())}
         for name in fields:
-            value = getattr(made, name)
+            value = getattr(made, name, None)  # which `__setattr__` may not have set
             if type(value) is list and id(value) not in given:
                 object.__setattr__(made, name, self.new_list(value))
         return made
