@@ -135,3 +135,56 @@ def test_none_is_not_compared():
 
     with pytest.raises(TypeError, match="'NoneType'"):
         ag.function(f)(jnp.array([1, 2]))
+
+
+def doubled(t):
+    found = []
+    for k in range(t):
+        found.append(k * t % 5)
+    return found
+
+
+INDICES = [
+    lambda t: (t, 2, 3, 2).index(2, 2),
+    lambda t: [t, 2, 3, 2].index(2, -2),
+    lambda t: [1, 2, 3, 2, 9].index(9, t - 7),
+    lambda t: [1, 2, 3, 2, 9].index(2, t - 7, t - 5),
+    lambda t: doubled(t).index(3, 2),
+    lambda t: doubled(t).index(3, -4, -1),
+    lambda t: ["a", "b", "a"].index("a", t - 8),
+    lambda t: (t, 2).index(4),
+    lambda t: [t, 2].index(4),
+    lambda t: (t, 2).index(2, 0, 1),
+    lambda t: doubled(t).index(3, 0, 1),
+    lambda t: [value in range(t) for value in (3 + 0j, 3 + 1j, 2.5, 2.0)],
+]
+
+
+@pytest.mark.parametrize("number", range(len(INDICES)))
+def test_indices_between_bounds_are_pythons(number):
+    f = INDICES[number]
+
+    def outcome(call, t):
+        try:
+            return np.array(call(t)).tolist()
+        except ValueError as error:
+            return str(error)
+
+    assert outcome(ag.function(f), jnp.int32(9)) == outcome(f, 9)
+
+
+def test_calls_work_after_a_list_that_holds_itself_was_refused():
+    def returns_itself(x):
+        items = [x]
+        items.append(items)
+        return items
+
+    def in_the_caller(items):
+        items.append(items)
+        return items
+
+    for f, argument in ((returns_itself, jnp.float32(1.0)), (in_the_caller, [np.zeros(2)])):
+        for wrap in (ag.function, lambda f: jax.jit(ag.convert(f))):
+            with pytest.raises(ag.StagingError, match="holds itself"):
+                wrap(f)(argument)
+            assert float(ag.function(lambda x: x + 1)(jnp.float32(1.0))) == 2.0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import autograph as ag
@@ -68,3 +70,15 @@ def test_a_number_that_is_not_in_a_range():
         ag.function(lambda n: range(n).index(n + 2))(jnp.array(5))
     with pytest.raises(ValueError, match="7 is not in range"):
         range(5).index(7)
+
+
+def test_unsigned_bounds_of_ranges_count_downwards_under_64_bits():
+    def total(start, stop, step):
+        found = 0
+        for i in range(start, stop, step):
+            found += i
+        return found, len(range(start, stop, step))
+
+    with jax.enable_x64(True):
+        given = np.uint64(6), np.uint64(0), np.int64(-2)
+        assert tuple(map(int, ag.function(total)(*given))) == total(*given) == (12, 3)

@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from autograph.backends.base import Backend, LeafType
 from autograph.backends.selected import STAGING
@@ -192,6 +193,8 @@ class StagedRange:
 
     def has(self, item: Any) -> Any:
         """Whether ``item`` is one of these."""
+        if jnp.iscomplexobj(item):
+            return (jnp.imag(item) == 0) & self.has(jnp.real(item))
         steps = item - self.start
         return (steps % self.step == 0) & (steps // self.step >= 0) & (steps // self.step < self.size())
 
@@ -256,7 +259,9 @@ def make_range(*arguments: Any) -> StagedRange:
             operators.raise_unless(step != 0, _no_step(), is_check=True)
     elif step.__index__() == 0:
         raise _no_step()
-    start, stop, step = (STAGING.number(bound, int) for bound in (start, stop, step))
+    bounds = (STAGING.number(bound, int) for bound in (start, stop, step))
+    # With uint64, JAX does the arithmetic of signed integers in floats.
+    start, stop, step = (bound.astype(int) if getattr(bound, "dtype", None) == np.uint64 else bound for bound in bounds)
     return StagedRange(start, stop, step, limit)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -171,21 +171,33 @@ class SearchedList(list[Any]):
     def index(self, value: Any, *bounds: Any) -> Any:
         searched = self._searched(value)
         same = self._compared_with(value) if searched is None else None
-        if searched is None and same is None:
+        if searched is None and same is None and not any(isinstance(bound, jax.core.Tracer) for bound in bounds):
             return list.index(self, value, *bounds)
-        if bounds:
-            raise self._refused("`index` between bounds")
-        return self._place_of(same, searched, value, "index")
+        if searched is None and same is None:
+            same = [item is value or item == value for item in self]
+        return self._place_of(same, searched, value, "index", bounds)
 
-    def _place_of(self, same: list[Any] | None, searched: Padded | None, value: Any, method: str) -> Any:
-        """The first place with this value, with Python's error where there is none."""
+    def _place_of(
+        self, same: list[Any] | None, searched: Padded | None, value: Any, method: str, bounds: Sequence[Any] = ()
+    ) -> Any:
+        """The first place with this value, between bounds, with Python's error where there is none."""
         if not (len(same or ()) if searched is None else searched.capacity):
             raise NoItemError(self._missing(value, method))
-        if same is not None and not _is_traced(same):
-            if True not in same:
+        if (
+            same is not None
+            and not _is_traced(same)
+            and not any(isinstance(bound, jax.core.Tracer) for bound in bounds)
+        ):
+            start, stop, _ = slice(*(*bounds, None, None)[:2]).indices(len(same))
+            if True not in same[start:stop]:
                 raise ValueError(self._missing(value, method))
-            return same.index(True)
+            return same.index(True, start, stop)
         found = jnp.array(same) if searched is None else equal_to(searched, value)
+        if bounds:
+            length = len(same or ()) if searched is None else searched.length
+            first, last = (jnp.where(bound < 0, bound + length, bound) for bound in (*bounds, length)[:2])
+            places = jnp.arange(found.shape[0])
+            found = found & (places >= first) & (places < last)
         if self.checks is not None and self.checks.can_raise_later(ValueError):
             error = lambda: self.checks.exception(ValueError, self._missing(value, method))  # noqa: E731
             self.checks.raise_unless(jnp.any(found), error)

@@ -20,6 +20,7 @@ from autograph.runtime.containers.unordered_lists import UnorderedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.object_graph import is_one_shot
 from autograph.runtime.heap.places import ContentsPlace, Place
+from autograph.runtime.layouts.pytrees import holds_itself
 from autograph.runtime.tracing.locations import user_location
 
 _TRACED = (TracedList, TracedDeque, TracedTuple, TracedSet, TracedDict, UnorderedList)
@@ -36,7 +37,19 @@ def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = 
     """A result with Python's lists instead of those whose length is known; ``as_array`` gives others for some.
 
     ``kept``: the identities of parts that stay as they are.
+
+    Raises:
+      StagingError: a list or dict in it holds itself, which is no pytree.
     """
+    if holds_itself(value):
+        raise StagingError(
+            f"{user_location()}\n  A {type(value).__name__} that holds itself leaves converted code here, as a result or as an argument. "
+            "JAX has no such values.\n  Return its items, or let objects refer to each other."
+        )
+    return _with_plain_lists(value, as_array, kept)
+
+
+def _with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None, kept: Container[int]) -> Any:
     leaves, treedef = jax.tree_util.tree_flatten(
         value, is_leaf=lambda part: id(part) in kept or isinstance(part, TracedList) or is_one_shot(part)
     )
@@ -56,9 +69,9 @@ def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = 
                     "objects' attributes."
                 )
         if type(leaf) is collections.deque:
-            leaf = collections.deque((with_plain_lists(part, as_array, kept) for part in leaf), leaf.maxlen)
+            leaf = collections.deque((_with_plain_lists(part, as_array, kept) for part in leaf), leaf.maxlen)
         if type(leaf) in (list, tuple):
-            leaf = type(leaf)([with_plain_lists(part, as_array, kept) for part in leaf])
+            leaf = type(leaf)([_with_plain_lists(part, as_array, kept) for part in leaf])
         resolved.append(leaf)
     return jax.tree_util.tree_unflatten(treedef, resolved)
 

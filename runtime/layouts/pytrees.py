@@ -16,13 +16,18 @@ def is_pytree(value: Any) -> bool:
     >>> is_pytree([{"a": 1, "b": 2}]), is_pytree({1: 1, "b": 2}), is_pytree((loop,))
     (True, False, False)
     """
-    if _holds_itself(value, set(), set()):  # flattening it would take the stack that Python has, and not return it
+    if holds_itself(value):
         return False
     try:
         jax.tree_util.tree_leaves(value)
     except (TypeError, ValueError):
         return False
     return True
+
+
+def holds_itself(value: Any) -> bool:
+    """Whether a list, tuple or dict leads back to itself. To flatten it would take the stack that Python has, and not return it."""
+    return _holds_itself(value, set(), set())
 
 
 def _holds_itself(value: Any, around: set[int], seen: set[int]) -> bool:

@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.code.generated import refusal_of_call
+from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import is_leaf as holds_nothing
 from autograph.runtime.layouts.static_values import StaticLeaf, WholeArgument, static_leaf
 from autograph.runtime.signatures.chosen_arguments import (
@@ -30,6 +31,7 @@ from autograph.runtime.signatures.chosen_arguments import (
 )
 from autograph.runtime.signatures.tensor_spec import TensorSpec
 from autograph.runtime.state.linked_state import held, released
+from autograph.runtime.tracing.locations import user_location
 
 _ARRAYS = (jax.Array, np.ndarray, jax.ShapeDtypeStruct, TensorSpec)
 
@@ -288,10 +290,28 @@ class Arguments:
         leaves = [np.asarray(leaf) if is_array_like(leaf) else leaf for leaf in leaves]
         marks = [is_array_leaf(leaf) for leaf in leaves]
         arrays = [leaf for leaf, mark in zip(leaves, marks, strict=True) if mark]
+        if not all(map(_has_numbers, arrays)):
+            raise self._refused(values, leaves)
         statics = tuple(None if mark else _static(leaf) for leaf, mark in zip(leaves, marks, strict=True))
         shared = None if find_shared is None or all(map(holds_nothing, values)) else find_shared(values) or None
         keys = dictionary_key_types(values)
         return CallSignature(treedef, statics, captured, keys, shared=shared, parameters=self), arrays
+
+    def _refused(self, values: tuple[Any, ...], leaves: list[Any]) -> StagingError:
+        label, array = next(
+            (label, leaf)
+            for label, leaf in zip(self.labels(values), leaves, strict=True)
+            if is_array_leaf(leaf) and not _has_numbers(leaf)
+        )
+        return StagingError(
+            f"{user_location()}\n  {label!r} is a NumPy array of dtype {array.dtype}. Programs have arrays of numbers and truth values "
+            "only.\n  Pass numbers in place of its elements, or a list of them: array.tolist()."
+        )
+
+
+def _has_numbers(array: Any) -> bool:
+    """Whether JAX can hold what is in an array: no texts, dates, objects or records."""
+    return not isinstance(array, np.ndarray) or (array.dtype.kind not in "OSUMmT" and array.dtype.names is None)
 
 
 def _static(leaf: Any) -> StaticLeaf:

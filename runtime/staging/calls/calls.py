@@ -21,6 +21,7 @@ from autograph.runtime.code.library_table import TABLE, is_library, is_of_pytree
 from autograph.runtime.containers.array_functions import has_twin
 from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.raising import current, through_control_flow
 from autograph.runtime.effects.written_state import refuse_written_state
 from autograph.runtime.errors import ArgumentsChanged, ConversionError, PartOfTrace, StagingError
@@ -271,7 +272,8 @@ class Calls(InTrace):
             and type(called.__self__) in (list, tuple)
             and not self.backend.is_eager()
         ):
-            return getattr(TracedList(called.__self__, self._operators), called.__name__)
+            kind = TracedTuple if type(called.__self__) is tuple else TracedList
+            return getattr(kind(called.__self__, self._operators), called.__name__)
         if called.__name__ in ("index", "count") and type(called.__self__) is range and not self.backend.is_eager():
             return getattr(to_be_staged(called.__self__), called.__name__)
         if (
