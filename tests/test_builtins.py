@@ -1,5 +1,6 @@
 """Python's builtins on traced values and on iterables that give them, compared with plain Python."""
 
+import operator
 from collections import OrderedDict
 
 import jax
@@ -91,3 +92,21 @@ def test_a_class_that_type_makes_is_of_the_module_that_calls_it():
         return point.__module__, point.__qualname__, point.x
 
     assert ag.convert(made)(1) == ag.function(made)(1) == made(1)
+
+
+@pytest.mark.parametrize("value", [2.5, -3.14159, 1234.5678, 25, -25, 12345, 150])
+def test_numbers_are_rounded_to_a_traced_number_of_digits(value):
+    f = ag.function(lambda x, digits: round(x, digits))
+    for digits in range(-3, 3):
+        found = f(jnp.asarray(value), jnp.int32(digits))
+        assert found.dtype == jnp.asarray(value).dtype
+        np.testing.assert_allclose(found, round(value, digits), rtol=1e-5)
+        assert float(ag.function(lambda digits: round(value, digits))(jnp.int32(digits))) == pytest.approx(
+            round(value, digits), rel=1e-5
+        )
+
+
+def test_truth_functions_of_operator_take_traced_values():
+    f = ag.function(lambda x: (operator.truth(x), operator.not_(x), list(map(operator.not_, [x, x - x]))))
+    found = jax.tree.map(bool, f(jnp.float32(2.0)))
+    assert found == (True, False, [False, True])

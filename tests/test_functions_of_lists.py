@@ -188,3 +188,15 @@ def test_calls_work_after_a_list_that_holds_itself_was_refused():
             with pytest.raises(ag.StagingError, match="holds itself"):
                 wrap(f)(argument)
             assert float(ag.function(lambda x: x + 1)(jnp.float32(1.0))) == 2.0
+
+
+@pytest.mark.parametrize("items", ["list(range(n))", "[1, 2]", "[]", "[x * n for x in range(n)]"])
+def test_lists_are_repeated_a_traced_number_of_times(items, tmp_path):
+    path = tmp_path / "repeating.py"
+    path.write_text(
+        f"def f(n):\n    found = {items}\n    return found * n, n * found, found * (n - 5)\n", encoding="utf-8"
+    )
+    namespace = {}
+    exec(compile(path.read_text(encoding="utf-8"), path, "exec"), namespace)
+    found = ag.function(namespace["f"])(jnp.int32(3))
+    assert [[int(item) for item in part] for part in found] == [*namespace["f"](3)]

@@ -275,3 +275,45 @@ def test_a_slice_with_room_for_nothing_has_no_elements():
     for w in ([0, 1, 2], [2, 1, 0], [-1, 1, 2]):
         for run in (ag.function(f), jax.jit(ag.convert(f))):
             assert jax.tree.map(int, run(jnp.array(w))) == f(w)
+
+
+class Keyed:
+    def __getitem__(self, key):
+        return key.start, key.stop
+
+
+OF_SLICE_OBJECTS = [
+    lambda x, n: x[slice(n, n + 2)],
+    lambda x, n: [x[slice(n)].sum(), x[slice(n, None, 2)]],
+    lambda x, n: Keyed()[slice(n, 3)],
+    lambda x, n: "hello"[slice(n, None)],
+    lambda x, n: [1, 2, 3, 4, 5][slice(1, n + 1)],
+]
+
+
+def with_items_put_in(x, n):
+    found, place = [1, 2, 3, 4, 5], slice(n, n + 1)
+    found[place] = [7, 8, 9]
+    del found[slice(0, n - 1)]
+    return found
+
+
+def with_zeros_put_in(x, n):
+    x = x * 1
+    x[slice(n, None)] = 0.0
+    return x
+
+
+@pytest.mark.parametrize("f", [*OF_SLICE_OBJECTS, with_items_put_in, with_zeros_put_in])
+def test_slice_objects_are_what_a_subscript_writes(f):
+    def plain(value):
+        return (
+            value
+            if isinstance(value, str)
+            else np.array(value).tolist()
+            if not isinstance(value, list)
+            else [*map(plain, value)]
+        )
+
+    x = np.arange(6.0, dtype=np.float32)
+    assert plain(ag.function(f)(x, jnp.int32(2))) == plain(f(x, 2))

@@ -39,6 +39,7 @@ from autograph.runtime.layouts.large_ints import fits_integers
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, chooses_values
 from autograph.runtime.layouts.one_of import holds_objects as chooses_objects
+from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.layouts.perhaps import GONE, Perhaps
 from autograph.runtime.layouts.statement_variables import UNBOUND, value_of
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes, Path
@@ -64,12 +65,22 @@ def _leads_to_objects(part: Any) -> bool:
 
 def holds_objects(result: Any) -> bool:
     """Whether a result has objects of the user's classes among its parts, which are told apart by more than what they hold."""
-    leaves = jax.tree_util.tree_leaves(result, is_leaf=lambda part: type(part) is OneOf)
-    return any(
-        chooses_objects(leaf) if type(leaf) is OneOf else is_plain_object(leaf)
-        for leaf in leaves
-        if not is_number(leaf)
-    )
+    pending = [result]
+    while pending:
+        part = pending.pop()
+        if type(part) is Optional:
+            pending.append(held_in(part))
+        elif type(part) is OneOf:
+            if chooses_objects(part):
+                return True
+        elif isinstance(part, dict):
+            pending.extend(dict.values(part))
+        elif isinstance(part, list | tuple):
+            is_held = isinstance(part, TracedList) and part.padded is not None  # in arrays
+            pending.extend(() if is_held else list.__iter__(part) if isinstance(part, list) else tuple.__iter__(part))
+        elif not is_number(part) and is_plain_object(part):
+            return True
+    return False
 
 
 class Outputs:

@@ -420,10 +420,10 @@ class Lookups(InTrace):
     def known_key(self, target: Any, key: Any) -> Any:
         """``key`` where an index is needed: one that may be None raises where it is. To a dict None is a key. To a list a
         truth value is 0 or 1."""
-        if not isinstance(target, dict):
-            key = value_of(key)
         if isinstance(target, dict):
             key = self.object_in(target, key)
+        else:
+            key = self.slices.with_spans(value_of(key))
         if type(key) is Optional:
             present = present_in(key)
             is_choice = isinstance(target, dict | KeyedList) and resolved(key) is key and not is_known(present)

@@ -70,6 +70,14 @@ class Slices:
             LANGUAGE.operators.raise_unless(step != 0, _no_step(), is_check=True)
         return Span(start, stop, step, None)
 
+    def with_spans(self, key: Any) -> Any:
+        """An index with a `Span` in place of each ``slice`` object whose bounds are traced."""
+        if type(key) is slice:
+            return self.span(key.start, key.stop, key.step)
+        if type(key) is tuple and slice in map(type, key):
+            return tuple(map(self.with_spans, key))
+        return key
+
     def read_spans(self, array: Any, key: Any) -> Any:
         """``array[key]``: an array of traced length where the size of a span is traced.
 

@@ -114,17 +114,18 @@ class Lists(InTrace):
             return self.new_list(one * other)
         if not is_integer(count):
             raise TypeError(f"can't multiply sequence by non-int of type '{self.backend.type_of(count)}'")
-        if not items:
+        if not is_traced_list(items) and not items:
             return self.new_list([])
-        if any(map(has_mutable, items)):
+        held: Any = items.contents() if isinstance(items, TracedList) and is_array_list(items) else None
+        if any(map(has_mutable, items)) if held is None else held.kind.is_mutable:
             raise StagingError(
                 f"{user_location()}\n  A list is repeated here a traced number of times, and has lists, dicts or objects in it that can be "
                 "written to: all repetitions would be one.\n  Make one for each place: [[] for _ in range(n)]."
             )
-        size, room = self.lengths.list_of_size(count * len(items), "[…] * n")
-        held = Padded.of(items)
+        held = Padded.of(items) if held is None else held
+        size, room = self.lengths.list_of_size(count * held.length, "[…] * n")
         made = TracedList((), self.checks)
-        places = jnp.arange(room) % len(items)
+        places = jnp.arange(room) % (held.length if isinstance(held.length, int) else jnp.maximum(held.length, 1))
         made.set_contents(held.gathered(places, size).with_(extent=exactly(room)))
         self.journal.born(made)
         return made

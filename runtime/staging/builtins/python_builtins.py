@@ -99,6 +99,7 @@ class Builtins(InTrace):
         self.call = call
         self.with_converted_functions = with_converted_functions
         self.for_stmt, self.if_stmt = for_stmt, conditionals.if_stmt
+        self.truth, self.not_ = conditionals.truth, conditionals.not_
         self.set_attr = set_attr
         self.python_test = python_test
         self.refuse_hidden = refuse_hidden
@@ -148,6 +149,8 @@ class Builtins(InTrace):
             builtins.ascii: lambda value: self.raising.text_now(ascii, value),
             builtins.format: self._format,
             builtins.round: self._round,
+            operator.truth: self.truth,
+            operator.not_: self.not_,
             **{function: functools.partial(self.operate, symbol) for function, symbol in OPERATOR_FUNCTIONS.items()},
             **{called: self.with_converted_functions(called) for called in CALLING},
         }
@@ -668,6 +671,8 @@ class Builtins(InTrace):
         if self.backend.is_traced(number) and number.dtype == bool:
             number = number * 1
         is_whole = self.backend.is_traced(number) and jnp.issubdtype(number.dtype, jnp.integer)
+        if self.backend.is_traced(ndigits):
+            return self._rounded(number, ndigits)
         if not is_whole or type(ndigits) is not int or ndigits >= 0:
             found = round(number) if ndigits is None else round(number, ndigits)
             is_python = self.backend.is_traced(number) and jax.typeof(number).weak_type
@@ -676,6 +681,18 @@ class Builtins(InTrace):
         count, rest = number // unit, number % unit
         is_up = (2 * rest > unit) | ((2 * rest == unit) & (count % 2 == 1))  # halves go to the even side
         return (count + is_up) * unit
+
+    def _rounded(self, number: Any, digits: Any) -> Any:
+        """``round(number, digits)`` to a traced number of digits."""
+        if jnp.ndim(digits) or not jnp.issubdtype(digits.dtype, jnp.integer):
+            raise TypeError(f"'{self.backend.type_of(digits)}' object cannot be interpreted as an integer")
+        if not jnp.issubdtype(jnp.result_type(number), jnp.integer):
+            unit = 10.0 ** jnp.abs(digits)
+            found = jnp.where(digits < 0, jnp.round(number / unit) * unit, jnp.round(number * unit) / unit)
+            return STAGING.weak(found) if jax.typeof(jnp.asarray(number)).weak_type or type(number) is float else found
+        unit = 10 ** jnp.maximum(-digits, 0)
+        count, rest = number // unit, number % unit
+        return (count + ((2 * rest > unit) | ((2 * rest == unit) & (count % 2 == 1)))) * unit
 
     def _format(self, value: Any, form: str = "") -> Any:
         return self.raising.text_now(format, value, form)
