@@ -133,11 +133,25 @@ def raised_again(x):
         raise RuntimeError(f"wrapped: {error}") from error
 
 
-@pytest.mark.parametrize("program", [raised_at_last, raised_again], ids=lambda program: program.__name__)
+def of_a_container(x):
+    raise RuntimeError({"reason": "too small", "values": [x, x]})
+
+
+def of_a_container_by_path(x):
+    if x > 0:
+        raise RuntimeError(["too large", x])
+    return x
+
+
+PROGRAMS_THAT_RAISE = [raised_at_last, raised_again, of_a_container, of_a_container_by_path]
+
+
+@pytest.mark.parametrize("program", PROGRAMS_THAT_RAISE, ids=lambda program: program.__name__)
 def test_the_caller_reads_the_values(program):
     with pytest.raises(RuntimeError) as wanted:
         program(2.5)
     with pytest.raises(RuntimeError) as found:
         staged.function(program)(jnp.float32(2.5))
     assert found.value.args == wanted.value.args
+    assert str(found.value) == str(wanted.value)
     assert repr(found.value.__cause__) == repr(wanted.value.__cause__)

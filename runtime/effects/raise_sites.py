@@ -36,9 +36,13 @@ def shows_tracer(text: Any) -> bool:
 def arguments_of(kind: type[BaseException], values: Sequence[Any]) -> Any:
     """The arguments of an exception, of these values.
 
-    The message is the `repr` of several arguments, and of a `KeyError`'s one. Numbers in them are Python's, as in the text of a container.
+    The message is the `repr` of several arguments, of a `KeyError`'s one, and of what a container holds. Numbers in them are Python's,
+    as in the text of a container.
     """
-    return as_python(values) if len(values) > 1 or issubclass(kind, KeyError) else values
+    is_shown = (
+        len(values) > 1 or issubclass(kind, KeyError) or isinstance(values[0] if values else None, list | tuple | dict)
+    )
+    return as_python(values) if is_shown else values
 
 
 def resolved(value: Any) -> Any:
