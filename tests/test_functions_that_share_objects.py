@@ -293,3 +293,48 @@ def test_objects_are_made_where_they_are_first_referred_to():
     mine.insert(*map(jnp.float32, values))
     Ring.insert.python_function(others, *values)
     assert mine.pairs() == others.pairs()
+
+
+def test_code_outside_of_traces_calls_programs_that_return_objects():
+    traces = []
+
+    @ag.function
+    def doubled(x):
+        traces.append("trace")
+        return (FIRST if x > 0 else SECOND), x * 2
+
+    @ag.convert
+    def eager(x):
+        return [doubled(x + k)[1] for k in range(3)]
+
+    assert list(map(float, eager(jnp.float32(1.0)))) == [2.0, 4.0, 6.0]
+    assert traces == ["trace"]
+    assert list(map(float, jax.jit(eager)(jnp.float32(1.0)))) == [2.0, 4.0, 6.0]
+
+
+class Table:
+    def __init__(self):
+        self.rows = {}
+
+    @ag.function
+    def put(self, x):
+        self.rows["last"] = x
+
+    @ag.function
+    def drop(self):
+        del self.rows["last"]
+
+    @ag.function
+    def move(self):
+        self.rows["first"] = self.rows.pop("last")
+
+
+def test_each_call_takes_an_array_out_of_a_dict_outside():
+    table = Table()
+    for x in (1.0, 2.0, 3.0):
+        table.put(jnp.float32(x))
+        table.move()
+        assert {key: float(row) for key, row in table.rows.items()} == {"first": x}
+        table.put(jnp.float32(x))
+        table.drop()
+        assert {key: float(row) for key, row in table.rows.items()} == {"first": x}

@@ -249,11 +249,13 @@ def _holder(place: Place) -> str | None:
 
 def _has_lost_array(place: Place, old: Any) -> bool:
     """Whether a place no longer holds an array that it held: a later call finds another there, whichever the trace has seen."""
-    slots = slots_written(place, old)
-    if slots is EXTENDED or same(place.get(), old):
+    new = place.get()
+    if slots_written(place, old) is EXTENDED or same(new, old):
         return False
-    if slots is not None:
-        old = [old[slot] for slot in slots if not isinstance(old, dict) or slot in old]
+    if isinstance(old, dict) and isinstance(new, dict):
+        old = [part for key, part in old.items() if key not in new or new[key] is not part]
+    elif type(old) is tuple and type(new) is tuple and len(old) == len(new):
+        old = [before for before, after in zip(old, new, strict=True) if before is not after]
     return array_part(old, place.name) is not None
 
 

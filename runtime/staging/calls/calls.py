@@ -16,6 +16,7 @@ import numpy as np
 from jax.experimental import io_callback
 
 from autograph.backends.base import Backend
+from autograph.backends.selected import STAGING
 from autograph.runtime.code.code_names import class_attribute
 from autograph.runtime.code.library_table import TABLE, is_library, is_of_pytrees
 from autograph.runtime.containers.array_functions import has_twin
@@ -385,9 +386,10 @@ def _inlined_if_it_shares_state(called: Any, made: Callable[..., Any]) -> Callab
     def call(*args: Any, **kwargs: Any) -> Any:
         instance = getattr(called.python_function, "__self__", None)
         leaves = jax.tree_util.tree_leaves((instance, args, kwargs), is_leaf=is_one_of)
-        if called.is_part_of_traces or any(map(_is_of_trace, leaves)):
+        is_in_trace = LOCAL.frame is not None or not STAGING.is_plain(STAGING.place())
+        if is_in_trace and (called.is_part_of_traces or any(map(_is_of_trace, leaves))):
             return called._as_part()(*args, **kwargs)
-        around, LOCAL.called = LOCAL.called, called
+        around, LOCAL.called = LOCAL.called, called if is_in_trace else None
         try:
             return made(*args, **kwargs)
         except PartOfTrace:
