@@ -105,3 +105,25 @@ def test_a_value_of_no_member_raises():
 def test_a_class_that_makes_members_of_other_values_is_refused():
     with pytest.raises(ag.StagingError, match="needs the value of a traced array"):
         ag.function(lambda n: Grade(n).value)(jnp.asarray(7))
+
+
+class Shape(enum.IntEnum):
+    SQUARE = 1
+    CIRCLE = 2
+
+
+@pytest.mark.parametrize("x", [1.0, -1.0])
+def test_members_that_are_ints_are_results(x):
+    def f(shape, x):
+        chosen = Shape.CIRCLE if x > 0 else Shape.SQUARE
+        return shape, chosen, [Shape.CIRCLE], int(shape + 1)
+
+    def around(shape, x):
+        return compiled(shape, x)[0], compiled(shape, x)[1] + 1
+
+    compiled = ag.function(f)
+    for _ in range(2):
+        found = compiled(Shape.SQUARE, jnp.float32(x))
+        assert found[:3] == f(Shape.SQUARE, x)[:3] and [type(part) for part in found[:2]] == [Shape, Shape]
+        assert type(found[2][0]) is Shape and int(found[3]) == 2
+    assert [int(part) for part in ag.function(around)(Shape.SQUARE, jnp.float32(x))] == [1, 3 if x > 0 else 2]

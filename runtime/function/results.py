@@ -52,11 +52,11 @@ _VALUES = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
 
 
 def is_number(result: Any) -> bool:
-    """Whether a result is an array or a number.
+    """Whether a result is an array or a number, and no member of an enum, which is a constant.
 
     By its class, as what represents a value answers `isinstance` for that. A tracer's is no subclass of `jax.Array`.
     """
-    return issubclass(type(result), (*_VALUES, jax.core.Tracer))
+    return issubclass(type(result), (*_VALUES, jax.core.Tracer)) and not issubclass(type(result), enum.Enum)
 
 
 def _leads_to_objects(part: Any) -> bool:
@@ -155,7 +155,7 @@ class Outputs:
             return value_of(leaf)
         if _leads_to_objects(leaf):
             return ReferencesOutput.of(leaf, self._leaf)
-        if type(leaf) is int and not fits_integers(leaf):
+        if (type(leaf) is int and not fits_integers(leaf)) or isinstance(leaf, enum.Enum):
             return StaticOutput(leaf)
         if type(leaf) is Unread:
             bool(leaf)  # ends the trace
