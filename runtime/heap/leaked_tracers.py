@@ -51,6 +51,7 @@ def refuse_leaks(watch: Watch) -> None:
     outside = outside or [(place, where, place.name) for place, where in changes]
     names = [_described(place, holder, reached) for place, _, holder in outside]
     written = [(place, slots_written(place, old)) for place, old, _ in watch.entries()]
+    leads_to_tracer = _holder(outside[0][0]) is not None
     watch.roll_back()
     where = outside[0][1]
     subject, name = names[0]
@@ -59,6 +60,9 @@ def refuse_leaks(watch: Watch) -> None:
     refusal = (
         f"{where}\n  The {subject} {name!r} would leak a tracer: it exists beyond this call, and a traced value "
         f"has no meaning after tracing. This line runs once for each trace, not on each call.{more}\n  {_remedy(outside[0][0])}"
+        if leads_to_tracer
+        else f"{where}\n  The {subject} {name!r} exists beyond this call, and is assigned here. This line runs once for each trace, "
+        f"not on each call.{more}\n  {_remedy(outside[0][0])}"
     )
     wanted = {each[0].key for each in outside} | {each[0].key for each in changes}
     if frame is None or frame.signature is None or any(map(_is_unknown, (place for place, *_ in outside))):
