@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograph.runtime.code.library_table import is_library
+from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.statement_variables import holds_traced
+from autograph.runtime.tracing.locations import user_location
 
 
 class ClassCalls(InTrace):
@@ -53,7 +55,7 @@ class ClassCalls(InTrace):
         """A user's class, called so that its ``__init__`` is converted; others as they are, but for tqdm's."""
         if (bar := self.bar_of(cls)) is not None:
             return bar
-        if _is_closed_enum(cls):
+        if issubclass(cls, enum.Enum) and not issubclass(cls, enum.Flag) and cls.__members__:
             return functools.partial(self._member, cls)
         if dataclasses.is_dataclass(cls) and not hasattr(cls, "__post_init__"):
             fields = _lists_by_default(cls)
@@ -83,6 +85,11 @@ class ClassCalls(InTrace):
     def _member(self, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
         """The member of an enum that a value belongs to."""
         if len(args) == 1 and not kwargs and holds_traced(args[0]):
+            if not _is_closed(cls):
+                raise StagingError(
+                    f"{user_location()}\n  '{cls.__qualname__}' needs the value of a traced array: its `_missing_` makes members of "
+                    "other values.\n  Compare the value with those of the members (if/elif, match)."
+                )
             return self.member(cls, args[0])
         return cls(*args, **kwargs)
 
@@ -134,10 +141,8 @@ class ClassCalls(InTrace):
         return made
 
 
-def _is_closed_enum(cls: type) -> bool:
-    """Whether a class has members, and no values that become one when they are asked for."""
-    if not issubclass(cls, enum.Enum) or issubclass(cls, enum.Flag) or not cls.__members__:
-        return False
+def _is_closed(cls: type) -> bool:
+    """Whether an enum has no members for other values than those of its members."""
     return "_missing_" not in {name for base in cls.__mro__ if not is_library(base) for name in vars(base)}
 
 
