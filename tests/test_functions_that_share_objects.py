@@ -338,3 +338,26 @@ def test_each_call_takes_an_array_out_of_a_dict_outside():
         table.put(jnp.float32(x))
         table.drop()
         assert {key: float(row) for key, row in table.rows.items()} == {"first": x}
+
+
+class Fitted:
+    def __init__(self):
+        self.node = Node(2.0)
+
+    @ag.function(input_signature=[ag.TensorSpec([], jnp.float32)])
+    def get(self, x):
+        return self.node, x * 2
+
+    @ag.function
+    def use(self, x):
+        node, doubled = self.get(x)
+        node.value = doubled
+        return self.node.value + self.get(1)[1]
+
+
+def test_an_input_signature_holds_in_a_part_of_a_trace():
+    fitted = Fitted()
+    found = fitted.use(jnp.float32(4.0))
+    assert found.dtype == jnp.float32 and float(found) == 10.0 and float(fitted.node.value) == 8.0
+    with pytest.raises(TypeError, match="expected float32, got int32"):
+        fitted.use(jnp.int32(4))

@@ -371,8 +371,8 @@ class Function(Made, Generic[P, R], Forwarding):
         with self._lock:
             if self._converted is None:
                 self._converted = self._options.convert(self._function)
-        converted = self._converted
-        return converted if self._instance is None else types.MethodType(converted, self._instance())
+            part = self._converted if self._instance is None else types.MethodType(self._converted, self._instance())
+        return part if self._options.input_signature is None else self._inputs().around(part)
 
     def _use_blocks(self) -> None:
         if self._dispatcher.function is not None and CALLS.have_shortcuts:

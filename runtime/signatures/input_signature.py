@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -72,6 +73,16 @@ class InputSignature:
             _match(spec, value, label, self._complain, found)
         self.admit([value if isinstance(value, jax.Array) else jax.typeof(value) for value in found])
         return found
+
+    def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, called with the array inputs of the call."""
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            args, kwargs = self.call.arguments(self.arrays(args, kwargs))
+            return function(*args, **kwargs)
+
+        return call
 
     def given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         """The array inputs of a call, or what represents them: the specs, where nothing is said, or sizes are left open."""
