@@ -19,7 +19,7 @@ from autograph.runtime.effects.staged_raises import in_scope, refuse_large_int
 from autograph.runtime.errors import PartOfTrace, StagingError, TracersLeaked
 from autograph.runtime.function.pickling import Sources, in_file, is_without_file
 from autograph.runtime.function.plain_calls import PlainCalls
-from autograph.runtime.function.results import first_line, holds_objects
+from autograph.runtime.function.results import first_line, returns_objects
 from autograph.runtime.heap.journal import Watch
 from autograph.runtime.heap.leaked_tracers import hold, read_globals, refuse_leaks, refuse_writes, take_back_leaks
 from autograph.runtime.heap.list_outputs import leave_plain_lists
@@ -300,7 +300,7 @@ def _run(made: Operators, conversion: Conversion, args: Any, kwargs: Any, check:
                 raise
             take_back_leaks(watch)
             raise
-        if is_inner and holds_objects(result):
+        if is_inner and returns_objects(result):
             watch.roll_back()
             LOCAL.called.is_part_of_traces = True
             raise PartOfTrace(

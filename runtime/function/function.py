@@ -39,7 +39,7 @@ from autograph.runtime.function.outside_writes import refuse_taken, take_up, tra
 from autograph.runtime.function.pickling import Made, reduced_method
 from autograph.runtime.function.program import FirstCall, Program, made_entry
 from autograph.runtime.function.reads import Reads
-from autograph.runtime.function.results import changes_of, holds_objects, outputs_of
+from autograph.runtime.function.results import changes_of, outputs_of, returns_objects
 from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.signatures.callers_arrays import callers_arrays
@@ -499,7 +499,7 @@ class Function(Made, Generic[P, R], Forwarding):
                     if function is not None:
                         traced = dataclasses.replace(traced, rooms=dict(entry.program.rooms_asked))
                         function._log.add(traced, None if function._is_asked else entry.used)  # only a trace that ends
-                        function.is_part_of_traces |= holds_objects(result)
+                        function.is_part_of_traces |= returns_objects(result)
                     changes = changes_of(parts, arguments.names(len(values)), name, converted, taken, left)
                     if changes is None:
                         result = result if is_leaf(result) else with_plain_lists(result, CountedList.of)

@@ -10,7 +10,6 @@ from typing import Any
 
 import jax
 
-from autograph.backends.selected import STAGING
 from autograph.runtime.errors import StagingError, TracersLeaked
 from autograph.runtime.function.results import first_line
 from autograph.runtime.heap.object_graph import Reached
@@ -18,7 +17,7 @@ from autograph.runtime.heap.places import Place
 from autograph.runtime.signatures.changed_arguments import Changes
 from autograph.runtime.signatures.outside_places import Taken
 from autograph.runtime.signatures.signature import CallSignature
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import LOCAL, is_in_trace
 
 
 def with_taken(
@@ -54,11 +53,7 @@ def refuse_taken(function: Any, signature: CallSignature) -> None:
 
 def is_part(arrays: Sequence[Any]) -> bool:
     """Whether a call with these arrays is a part of a trace, which can write nothing outside."""
-    return (
-        LOCAL.frame is not None
-        or any(isinstance(array, jax.core.Tracer) for array in arrays)
-        or not STAGING.is_plain(STAGING.place())
-    )
+    return is_in_trace() or any(isinstance(array, jax.core.Tracer) for array in arrays)
 
 
 def take_up(function: Any, refusal: StagingError) -> bool:

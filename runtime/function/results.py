@@ -37,8 +37,7 @@ from autograph.runtime.heap.object_graph import Reached, attributes, is_one_shot
 from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.large_ints import fits_integers
 from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.layouts.one_of import OneOf, chooses_values
-from autograph.runtime.layouts.one_of import holds_objects as chooses_objects
+from autograph.runtime.layouts.one_of import OneOf, chooses_values, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.layouts.perhaps import GONE, Perhaps
 from autograph.runtime.layouts.statement_variables import UNBOUND, value_of
@@ -63,7 +62,7 @@ def _leads_to_objects(part: Any) -> bool:
     return isinstance(part, TracedList) and bool(references_of_elements(part))
 
 
-def holds_objects(result: Any) -> bool:
+def returns_objects(result: Any) -> bool:
     """Whether a result has objects of the user's classes among its parts, which are told apart by more than what they hold."""
     pending = [result]
     while pending:
@@ -71,7 +70,7 @@ def holds_objects(result: Any) -> bool:
         if type(part) is Optional:
             pending.append(held_in(part))
         elif type(part) is OneOf:
-            if chooses_objects(part):
+            if holds_objects(part):
                 return True
         elif isinstance(part, dict):
             pending.extend(dict.values(part))

@@ -24,6 +24,11 @@ def count_effect() -> None:
     LOCAL.effects += 1
 
 
+def is_in_trace() -> bool:
+    """Whether what runs in this thread is recorded, by a `Function` or a transform of JAX's."""
+    return LOCAL.frame is not None or not STAGING.is_plain(STAGING.place())
+
+
 def effects_recorded() -> int:
     """How many effects this thread has recorded: a loop's test that adds to them must run once for each iteration."""
     return LOCAL.effects

@@ -677,10 +677,7 @@ class Builtins(InTrace):
             found = round(number) if ndigits is None else round(number, ndigits)
             is_python = self.backend.is_traced(number) and jax.typeof(number).weak_type
             return STAGING.weak(found) if is_python and self.backend.is_traced(found) else found
-        unit = 10**-ndigits
-        count, rest = number // unit, number % unit
-        is_up = (2 * rest > unit) | ((2 * rest == unit) & (count % 2 == 1))  # halves go to the even side
-        return (count + is_up) * unit
+        return _to_whole(number, 10**-ndigits)
 
     def _rounded(self, number: Any, digits: Any) -> Any:
         """``round(number, digits)`` to a traced number of digits."""
@@ -690,9 +687,7 @@ class Builtins(InTrace):
             unit = 10.0 ** jnp.abs(digits)
             found = jnp.where(digits < 0, jnp.round(number / unit) * unit, jnp.round(number * unit) / unit)
             return STAGING.weak(found) if jax.typeof(jnp.asarray(number)).weak_type or type(number) is float else found
-        unit = 10 ** jnp.maximum(-digits, 0)
-        count, rest = number // unit, number % unit
-        return (count + ((2 * rest > unit) | ((2 * rest == unit) & (count % 2 == 1)))) * unit
+        return _to_whole(number, 10 ** jnp.maximum(-digits, 0))
 
     def _format(self, value: Any, form: str = "") -> Any:
         return self.raising.text_now(format, value, form)
@@ -708,6 +703,13 @@ class Builtins(InTrace):
             made = remade(arg)
             return made is not None and bool(made.values)
         return isinstance(arg, DeferredText) or is_open_array(arg) or self.backend.is_traced(value_of(arg))
+
+
+def _to_whole(number: Any, unit: Any) -> Any:
+    """An integer rounded to a multiple of ``unit``, halves to the even one."""
+    count, rest = number // unit, number % unit
+    is_up = (2 * rest > unit) | ((2 * rest == unit) & (count % 2 == 1))
+    return (count + is_up) * unit
 
 
 def _bytes(kind: type, *args: Any, **kwargs: Any) -> Any:

@@ -16,7 +16,6 @@ import numpy as np
 from jax.experimental import io_callback
 
 from autograph.backends.base import Backend
-from autograph.backends.selected import STAGING
 from autograph.runtime.code.code_names import class_attribute
 from autograph.runtime.code.library_table import TABLE, is_library, is_of_pytrees
 from autograph.runtime.containers.array_functions import has_twin
@@ -45,7 +44,7 @@ from autograph.runtime.staging.policy.wrappers import CACHE
 from autograph.runtime.state.given_arrays import LocalArray, is_given
 from autograph.runtime.state.local_arrays import makes_arrays, making_places
 from autograph.runtime.tracing.locations import is_internal, user_location
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import LOCAL, is_in_trace
 
 _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _CALLING_AT_RUN_TIME: frozenset[Any] = frozenset([jax.pure_callback, io_callback, jax.debug.callback])
@@ -378,18 +377,24 @@ def _is_of_trace(argument: Any) -> bool:
     return is_given(argument) or (is_plain_object(argument) and traced_part(argument, "") is not None)
 
 
+def _leaves(called: Any, args: Any, kwargs: Any) -> list[Any]:
+    """What a call of a `Function` is given, the object that it is a method of among it."""
+    instance = getattr(called.python_function, "__self__", None)
+    return jax.tree_util.tree_leaves((instance, args, kwargs), is_leaf=is_one_of)
+
+
 def _inlined_if_it_shares_state(called: Any, made: Callable[..., Any]) -> Callable[..., Any]:
     """A `Function`, which a trace calls as ``made``: a part of the trace if it changes its arguments in place, returns objects, or
     reads what is of the trace through objects.
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        instance = getattr(called.python_function, "__self__", None)
-        leaves = jax.tree_util.tree_leaves((instance, args, kwargs), is_leaf=is_one_of)
-        is_in_trace = LOCAL.frame is not None or not STAGING.is_plain(STAGING.place())
-        if is_in_trace and (called.is_part_of_traces or any(map(_is_of_trace, leaves))):
+        if not is_in_trace():
+            around, LOCAL.called = LOCAL.called, None
+        elif called.is_part_of_traces or any(map(_is_of_trace, _leaves(called, args, kwargs))):
             return called._as_part()(*args, **kwargs)
-        around, LOCAL.called = LOCAL.called, called if is_in_trace else None
+        else:
+            around, LOCAL.called = LOCAL.called, called
         try:
             return made(*args, **kwargs)
         except PartOfTrace:
