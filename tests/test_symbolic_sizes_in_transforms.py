@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 import autograph as ag
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.known_sizes import OpaqueError, is_known_for, with_known_sizes
+from autograph.backends.xla.symbolic_sizes import _EqualityWatch
 
 SIZES = (1, 2, 4)  # of its own, and two of the trace that serves all others
 TRACES = {"count": 0}
@@ -134,6 +137,27 @@ def test_a_comparison_with_a_size_of_another_trace_keeps_the_trace():
     for size in SIZES:
         assert (f(numbers(size)) == numbers(size) * 2).all()
     assert TRACES["count"] == 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Axis:
+    size: object
+
+
+def test_dataclasses_that_hold_sizes_are_compared_by_who_asks():
+    (size,) = jax.export.symbolic_shape("n")
+
+    def ask():
+        return Axis(size) == Axis(2)
+
+    with _EqualityWatch() as watch:
+        ask()
+    with pytest.raises(ValueError, match="whether n equals 2 depends on the size"):
+        watch.check()
+    ask.__code__ = ask.__code__.replace(co_filename=jax.__file__)  # a cache, whose keys share a part of their hashes
+    with _EqualityWatch() as watch:
+        ask()
+    watch.check()
 
 
 def check_close(found, expected):

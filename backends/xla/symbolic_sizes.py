@@ -297,7 +297,7 @@ class _EqualityWatch:
     def _event(self, frame: types.FrameType, event: str, _: Any) -> None:
         if event != "call" or frame.f_code not in self._codes or frame.f_back is None:
             return
-        caller = frame.f_back
+        caller = _asking(frame.f_back)
         if not caller.f_code.co_filename.startswith(_OTHERS):
             first, second = (frame.f_locals[name] for name in frame.f_code.co_varnames[:2])
             self._seen.append((first, second, place_of(caller.f_code.co_filename, caller.f_lineno)))
@@ -307,6 +307,13 @@ class _EqualityWatch:
         for first, second, where in self._seen:
             if _may_be_equal(first, second):
                 raise ValueError(f"whether {first} equals {second} depends on the size ({where})")
+
+
+def _asking(frame: types.FrameType) -> types.FrameType:
+    """The frame that compares: ``frame``, or where it is the ``==`` of a dataclass, what compares its instances."""
+    while frame.f_back is not None and frame.f_code.co_filename == "<string>" and frame.f_code.co_name == "__eq__":
+        frame = frame.f_back
+    return frame
 
 
 def _is_python(kind: type) -> bool:
