@@ -32,6 +32,7 @@ from autograph.runtime.state.local_arrays import with_places, without_places
 from autograph.runtime.tracing.births import OperatorsAsked, TraceAgain
 from autograph.runtime.tracing.caller_arrays import METHODS_IN_PLACE, will_write
 from autograph.runtime.tracing.concretization import (
+    is_of_repeated_tuple,
     line_of_operator,
     method_that_takes_out,
     name_arrays,
@@ -42,6 +43,9 @@ from autograph.runtime.tracing.concretization import (
 )
 from autograph.runtime.tracing.locations import clean_traceback, is_called_by_jax, users_under_jax
 from autograph.runtime.tracing.recording import LOCAL, effects_once, hold_arrays, repeated
+
+# What JAX raises where Python's operator asks a traced value for its truth, or for a number: ``pair < other``, ``text * n``.
+_OF_OPERATORS = (jax.errors.TracerBoolConversionError, jax.errors.TracerIntegerConversionError)
 
 
 def boundary(
@@ -106,7 +110,7 @@ def _called(made: Operators, conversion: Conversion, args: Any, kwargs: Any) -> 
         if "arr.flat" in str(error):  # of a place it can be written
             hold_arrays(error)
         raise
-    except (jax.errors.TracerBoolConversionError, OverflowError, AttributeError) as error:
+    except (*_OF_OPERATORS, OverflowError, AttributeError, TypeError) as error:
         if isinstance(error, AttributeError) and error.name in METHODS_IN_PLACE:
             will_write(error.obj)
             hold_arrays(error)
@@ -120,6 +124,8 @@ def _is_of_operator(error: Exception) -> bool:
     """Whether an operator that is asked in the trace may do what Python, or JAX, has raised this of."""
     if isinstance(error, OverflowError):
         return too_large_for_arrays(str(error)) is not None
+    if isinstance(error, TypeError) and not isinstance(error, _OF_OPERATORS):
+        return is_of_repeated_tuple(error)
     return not isinstance(error, AttributeError) or (
         error.name in OF_TRACED_NUMBERS and isinstance(error.obj, jax.core.Tracer)
     )

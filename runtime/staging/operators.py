@@ -434,6 +434,7 @@ class Operators(InTrace):
     new_row = _operator(lists, Lists.new_row)
     extended = _operator(lists, Lists.extended)
     repeated = _operator(lists, Lists.repeated)
+    repeated_by_traced = _operator(lists, Lists.repeated_by_traced)
     unpacked = _operator(lists, Lists.unpacked)
     unzipped = _operator(lists, Lists.unzipped)
     items_of = _operator(lists, Lists.items_of)

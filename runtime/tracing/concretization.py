@@ -18,6 +18,8 @@ _ASKED_FOR_VALUE = (
     jax.errors.TracerIntegerConversionError,
     jax.errors.NonConcreteBooleanIndexError,
 )
+# What an operator of a choice of constants raises, too, which does it with each.
+_OF_CHOICES = (NoArrayHoldsIt, jax.errors.TracerIntegerConversionError)
 _TRACER_CLASS = re.compile(r"(\w+\.)*\w*Tracer\b")
 # The class of a container made in a trace: Python's name of it is the rest of this one.
 _TRACED_CONTAINER = re.compile(r"(?:\b\w+\.)*\bTraced(List|Tuple|Set|Dict)\b")
@@ -30,6 +32,7 @@ _OTHER_OPERAND = re.compile(
     rf"can only concatenate|(?:unsupported operand type|not supported between instances).*{_NO_NUMBER}"
     rf"|(?:unsupported operand type\(s\) for (?!\*)|not supported between instances).*{_SEQUENCE}"
 )
+_REPEATED_TUPLE = re.compile(r"for \*=?: (?:'tuple' and '\w*Tracer'|'\w*Tracer' and 'tuple')")
 _MADE = re.compile(r"created on line:?\s+(\S+?):(\d+)")  # in JAX's text, which need not have it
 
 
@@ -92,10 +95,15 @@ def line_of_operator(error: BaseException, is_converted: Callable[[types.CodeTyp
         if is_converted(frame.f_code):
             line = name, number
         elif is_internal(name):
-            line = line if isinstance(error, NoArrayHoldsIt) else None
+            line = line if isinstance(error, _OF_CHOICES) else None
         elif not (is_of_jax(name) or is_of_library(name)):
             line = None
     return line
+
+
+def is_of_repeated_tuple(error: TypeError) -> bool:
+    """Whether Python says that a tracer is no count to repeat a tuple by."""
+    return _REPEATED_TUPLE.search(str(error)) is not None
 
 
 def _last_line(error: BaseException, is_converted: Callable[[types.CodeType], bool]) -> str | None:

@@ -178,6 +178,8 @@ class Operations(InTrace):
             return self.checks.absences.merged(*operands)
         if symbol in _COMPARISONS:
             return self._compared(symbol, *operands)
+        if symbol == "*" and (found := self.checks.repeated_by_traced(*operands)) is not NotImplemented:
+            return found
         name, plain = _OPERATIONS[symbol]
         plain = _IN_PLACE.get(written, plain)  # which words an error as Python does
         found = self._dispatched(written or symbol, f"__{name}__", f"__r{name}__", plain, *operands)

@@ -20,7 +20,7 @@ from autograph.runtime.containers.element_kinds import flatten_element, is_array
 from autograph.runtime.containers.extents import exactly
 from autograph.runtime.containers.iterables import StagedItems, StagedRange, is_symbolic_size
 from autograph.runtime.containers.keyed_lists import KeyedList, part_of_tuples
-from autograph.runtime.containers.lengths import is_integer
+from autograph.runtime.containers.lengths import is_count, is_integer
 from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
 from autograph.runtime.containers.traced_deques import TracedDeque
@@ -32,9 +32,11 @@ from autograph.runtime.containers.traced_lists import (
 )
 from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.staged_raises import Raising
+from autograph.runtime.effects.traced_texts import repeated_text
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.kinds import LEAF, Row, Tree
+from autograph.runtime.layouts.one_of import candidates_of, is_one_of
 from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.tracing.locations import user_location
@@ -129,6 +131,17 @@ class Lists(InTrace):
         made.set_contents(held.gathered(places, size).with_(extent=exactly(room)))
         self.journal.born(made)
         return made
+
+    def repeated_by_traced(self, one: Any, other: Any) -> Any:
+        """``one * other``, of which one is a text or a tuple, and the other a traced number; ``NotImplemented`` of anything else."""
+        items, count = (other, one) if self.backend.is_traced(one) else (one, other)
+        if not self.backend.is_traced(count) or not is_count(count):
+            return NotImplemented
+        if type(items) is tuple:
+            return self.call(tuple)(self.repeated([*items], count))
+        if type(items) is not str and not (is_one_of(items) and {type(each) for each in candidates_of(items)} == {str}):
+            return NotImplemented
+        return self.raising.text_now(repeated_text, items, count)
 
     def unpacked(self, value: Any, before: int, after: int | None = None) -> Any:
         """The parts of ``value`` for a target with a star, so many of them ``before`` and ``after`` it; without a star, None."""
