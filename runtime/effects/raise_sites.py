@@ -15,8 +15,9 @@ from autograph.runtime.effects.as_python import as_number, as_python
 from autograph.runtime.effects.snapshots import Snapshot
 from autograph.runtime.effects.traced_texts import PLAIN, DeferredText, TracedText
 from autograph.runtime.errors import describe_location
+from autograph.runtime.layouts.constants import sort_of_constant
 from autograph.runtime.layouts.list_room import OutOfRoom, Room
-from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, is_one_of, sort_of_constant
+from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, is_one_of
 from autograph.runtime.tracing.language import LANGUAGE
 
 _TRACED = object()

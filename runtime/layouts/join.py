@@ -11,7 +11,8 @@ import jax
 
 from autograph.backends.base import LeafType
 from autograph.runtime.layouts.buffers import joined_buffers, known_length, length_and_arrays
-from autograph.runtime.layouts.dict_kinds import dict_kind, is_dict_kind
+from autograph.runtime.layouts.constants import place_of, sort_of_constant
+from autograph.runtime.layouts.dict_kinds import is_dict_kind
 from autograph.runtime.layouts.functions import is_filled_cell
 from autograph.runtime.layouts.kinds import (
     ABSENT,
@@ -19,7 +20,6 @@ from autograph.runtime.layouts.kinds import (
     FILLED,
     LEAF,
     NOTHING,
-    ROWS,
     Alternatives,
     Array,
     Constants,
@@ -32,18 +32,21 @@ from autograph.runtime.layouts.kinds import (
     Static,
     Tree,
     chooses_values,
+    has_known_length,
     is_attribute_wise,
     is_object,
     is_one_object,
     is_one_value,
+    is_rows,
     whole_of,
 )
 from autograph.runtime.layouts.large_ints import holding
 from autograph.runtime.layouts.mismatches import Mismatch
-from autograph.runtime.layouts.one_of import MOST_CANDIDATES, place_of, sort_of_constant
+from autograph.runtime.layouts.one_of import MOST_CANDIDATES
 from autograph.runtime.layouts.paths import Path, is_filled, is_item, worded
 from autograph.runtime.layouts.perhaps import Absence, Sentinel, merged_order
 from autograph.runtime.layouts.references import is_reference, is_variable
+from autograph.runtime.layouts.retraces import let_differ
 from autograph.runtime.layouts.sides import (
     CODE_TYPE,
     FALSE,
@@ -61,7 +64,6 @@ from autograph.runtime.layouts.sides import (
     code_of,
     is_choice,
 )
-from autograph.runtime.tracing.recording import births
 
 
 class Types(Protocol):
@@ -143,7 +145,7 @@ class Joiner:
             return self._join_maybe(left, right, path)
         if (constants := self._constants(a, b)) is not None:
             return self._join_constants(constants, left, right)
-        if _is_rows(a) or _is_rows(b):
+        if is_rows(a) or is_rows(b):
             return self._join_rows(left, right, path)
         if isinstance(a, Object) and isinstance(b, Object) and is_attribute_wise(a, b):
             return self._join_alike(left, right, path)
@@ -155,7 +157,7 @@ class Joiner:
             return self._join_leaves(a, left.start, b, right.start, path)
         if isinstance(a, Tree) and isinstance(b, Tree):
             return self._join_trees(a, left, b, right, path)
-        _let_differ(a, b)
+        let_differ(a, b)
         return self._differ()
 
     def _join_leaves(self, a: Layout, left: Source, b: Layout, right: Source, path: Path) -> Layout:
@@ -167,7 +169,7 @@ class Joiner:
         if joined is not None and (numbers := [leaf.value for leaf in (a, b) if isinstance(leaf, Static)]):
             joined = holding(numbers, joined, types, self.types.join)
         if joined is None:
-            _let_differ(a, b)
+            let_differ(a, b)
             places = (left if isinstance(left, int) else None, right if isinstance(right, int) else None)
             self.mismatches.append(Mismatch(worded(path), a, b, is_room=is_filled(path), places=places))
             return a
@@ -176,7 +178,7 @@ class Joiner:
     def _join_rows(self, left: Side, right: Side, path: Path) -> Layout:
         """Two arrays of which at least one has a traced length, in the room of the larger."""
         mine, theirs = self._as_rows(left), self._as_rows(right)
-        whole = next((side.layout for side in (left, right) if _is_rows(side.layout)), None)
+        whole = next((side.layout for side in (left, right) if is_rows(side.layout)), None)
         if mine is None or theirs is None or whole is None:
             return self._differ()
         (one, length), (other, other_length) = mine, theirs
@@ -196,7 +198,7 @@ class Joiner:
     def _as_rows(self, side: Side) -> tuple[tuple[Layout, Source], tuple[Layout, Source]] | None:
         """The elements and the length of an array, each with where it stands; None for what is no array of some length."""
         layout = side.layout
-        if _is_rows(layout):
+        if is_rows(layout):
             values, length = side.parts()
             return (values.layout, values.start), (length.layout, length.start)
         type = self._type_of(layout)
@@ -418,7 +420,7 @@ class Joiner:
             )
             return Tree(a.kind, keys, parts)
         if not a.kind == b.kind or set(a.keys) != set(b.keys):  # noqa: SIM201 (JAX's structures are never `!=` a class)
-            _let_differ(a, b)
+            let_differ(a, b)
             return self._differ()
         by_key = dict(zip(b.keys, right.parts(), strict=True))
         parts = self._join_parts(a, left.parts(), [by_key[key] for key in a.keys], path)
@@ -447,7 +449,7 @@ class Joiner:
         seq = b if a.kind is list else a
         if len(a.keys) != len(b.keys):
             return None
-        if not (a.kind == b.kind or (list in (a.kind, b.kind) and _has_known_length(seq))):
+        if not (a.kind == b.kind or (list in (a.kind, b.kind) and has_known_length(seq))):
             return None
         return seq.with_parts(self._join_parts(seq, left.parts(), right.parts(), path))
 
@@ -512,18 +514,6 @@ def _sort_of_list(layout: Tree) -> Any:
     return list if found is None or not hasattr(found[0], "sort_of") else found[0].sort_of(found[1])
 
 
-def _let_differ(*layouts: Layout) -> None:
-    """Make the trace again, with sets and dicts of which a condition can choose, if it has made one of these."""
-    known = births()
-    if known is None:
-        return
-    known.differ(*(layout.value for layout in layouts if isinstance(layout, Static)))
-    dicts = [layout for layout in layouts if isinstance(layout, Tree) and is_dict_kind(layout.kind)]
-    if len(dicts) == 1 and all(isinstance(layout, Tree) for layout in layouts):
-        kind, keys = dicts[0].kind, list(dicts[0].keys)
-        known.dict_differs(keys, lambda made: dict_kind(made) == kind and list(made) == keys)
-
-
 _NO_BUFFER = NOTHING
 
 
@@ -533,10 +523,6 @@ def _is_cyclic(a: Layout, b: Layout, path: Path) -> bool:
     return not isinstance(path, str) and not all(is_reference(each) or is_variable(each) for each in leaves)
 
 
-def _is_rows(layout: Layout) -> bool:
-    return isinstance(layout, Seq) and layout.role == ROWS
-
-
 def _unless_absent(side: Side) -> Side:
     return Side(NOTHING, side.start) if side.layout is ABSENT else side
 
@@ -544,7 +530,3 @@ def _unless_absent(side: Side) -> Side:
 def _common_start(one: Sequence[Any], other: Sequence[Any]) -> int:
     """How many keys two dicts begin with alike."""
     return next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-def _has_known_length(seq: Tree) -> bool:
-    return not any(isinstance(part, Seq) and part.role == BUFFERS for part in seq.parts)

@@ -28,9 +28,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from autograph.backends.base import LeafType, Output
+from autograph.runtime.layouts.constants import is_same_constant
 from autograph.runtime.layouts.functions import is_same_function
 from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.layouts.one_of import is_same_constant
 from autograph.runtime.layouts.perhaps import Absence, Sentinel, is_sentinel
 from autograph.runtime.layouts.references import is_variable
 
@@ -490,3 +490,13 @@ def may_be_none(layout: Layout) -> bool:
         or isinstance(layout, Maybe)
         or any(map(may_be_none, layout.parts))
     )
+
+
+def is_rows(layout: Layout) -> bool:
+    """Whether a value is an array of traced length."""
+    return isinstance(layout, Seq) and layout.role == ROWS
+
+
+def has_known_length(seq: Tree) -> bool:
+    """Whether a list of the trace is not held in arrays."""
+    return not any(isinstance(part, Seq) and part.role == BUFFERS for part in seq.parts)

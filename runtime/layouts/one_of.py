@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import enum
 import functools
 import inspect
 import operator
@@ -16,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.functions import is_same_function
+from autograph.runtime.layouts.constants import is_same_constant, place_of, sort_of_constant
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.perhaps import is_perhaps
 from autograph.runtime.layouts.references import is_reference, is_variable
@@ -36,45 +35,6 @@ _NAMES = frozenset(["__name__", "__qualname__", "__module__", "__doc__"])  # of 
 _FUNCTIONS = frozenset([types.FunctionType, types.MethodType, types.BuiltinFunctionType])
 _LISTED = 6
 _SELECTED = 8  # numbers, that change, at most: of so few one is chosen by selects, which XLA fuses
-_ARRAY_LIBRARIES = frozenset(["jax", "jaxlib", "numpy"])
-
-
-def sort_of_constant(value: Any) -> Any:
-    """What a constant can be chosen with: its class, or ``callable``; None for what is no constant.
-
-    Constants are strings, bytes, members of an `enum.Enum`, dtypes, classes, functions and each ``object()``: what a program may
-    hold and nobody can change. Numbers are arrays where they differ.
-
-    >>> sort_of_constant("open"), sort_of_constant(len), sort_of_constant(float), sort_of_constant(1)
-    (<class 'str'>, 'callable', 'callable', None)
-    """
-    kind = type(value)
-    if issubclass(kind, enum.Enum) or kind in (str, bytes, object):
-        return kind
-    if issubclass(kind, np.dtype):
-        return np.dtype
-    return "callable" if _is_function(value, kind) else None
-
-
-def _is_function(value: Any, kind: type) -> bool:
-    """Whether this is a class or function, with nothing of its own that may change."""
-    if kind is types.FunctionType or issubclass(kind, type):
-        return True
-    if kind is types.BuiltinFunctionType or kind is types.MethodType:  # methods of objects among them
-        owner = value.__self__
-        return owner is None or isinstance(owner, types.ModuleType) or sort_of_constant(owner) not in (None, "callable")
-    is_of_arrays = kind.__module__.partition(".")[0] in _ARRAY_LIBRARIES
-    return is_of_arrays and callable(value) and hasattr(value, "__name__") and not hasattr(value, "dtype")
-
-
-def is_same_constant(one: Any, other: Any) -> bool:
-    """Whether either may represent the other."""
-    if one is other or is_same_function(one, other):
-        return True
-    if type(one) is not type(other) or type(one) not in (str, bytes):
-        methods = (types.BuiltinFunctionType, types.MethodType)  # of one string, say, or of one member of an enum
-        return type(one) in methods and bool(one == other)
-    return bool(one == other)
 
 
 @jax.tree_util.register_pytree_node_class
@@ -351,11 +311,6 @@ def _is_computed(kind: type, name: str) -> bool:
     found = next((vars(each)[name] for each in kind.__mro__ if name in vars(each)), None)
     plain = (types.FunctionType, staticmethod, classmethod, types.MemberDescriptorType)
     return hasattr(type(found), "__get__") and not isinstance(found, plain)
-
-
-def place_of(constant: Any, candidates: Sequence[Any]) -> int | None:
-    """Which of these a constant is; None if it is none."""
-    return next((k for k, candidate in enumerate(candidates) if is_same_constant(candidate, constant)), None)
 
 
 def renumbered(code: Any, table: Sequence[int]) -> Any:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
 from autograph.backends.large_ints import is_far_beyond
+from autograph.runtime.layouts.constants import place_of
 from autograph.runtime.layouts.kinds import (
     ABSENT,
     NOTHING,
@@ -22,7 +23,7 @@ from autograph.runtime.layouts.kinds import (
     Static,
     is_sentinel_layout,
 )
-from autograph.runtime.layouts.one_of import CODE, place_of, renumbered
+from autograph.runtime.layouts.one_of import CODE, renumbered
 from autograph.runtime.layouts.perhaps import Absence, Sentinel, is_sentinel
 
 
