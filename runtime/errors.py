@@ -26,6 +26,10 @@ class NoArrayHoldsIt(OverflowError):
     """What JAX raises of an int that no array holds, of a value that may be one: an operator that is asked may do without."""
 
 
+class NoArrayOfKinds(TypeError):
+    """JAX asks what may be a number, or something else, for an array: an operator that is asked may do without."""
+
+
 class StagingError(TypeError):
     """A statement on traced values cannot be staged.
 

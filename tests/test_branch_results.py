@@ -302,7 +302,7 @@ def test_where_that_cannot_be_raised_it_is_refused():
 def differing(x):
     a, c, e = (1.0, 2), 2.5, {"k": 1}
     if x > 0:
-        a, c = (1.0, "s"), "t"
+        a, c = (1.0, range(3)), {1}
         e = {"k": jnp.zeros(3)}  # makes
     return a, c, e
 
@@ -314,10 +314,10 @@ def test_all_that_differs_is_named_with_both_sides_and_their_lines():
     (line,) = [first + k for k, text in enumerate(lines) if "# makes" in text]
     assert f"""  The branches of this statement leave 'a[1]', 'c' and "e['k']" with different types, and its test is traced.
     a[1]
-    if true:  's'
+    if true:  range(0, 3)
     if false: 2
     c
-    if true:  't'
+    if true:  {{1}}
     if false: 2.5
     e['k']
     if true:  float32[3]  ({__file__}:{line})

@@ -6,6 +6,7 @@ import asyncio
 import collections
 import contextlib
 import functools
+import http
 import importlib.util
 import io
 import math
@@ -113,10 +114,13 @@ def branches():
         return y
 
     def kinds(x):
-        return "a" if x > 0 else 1
+        return "a" if x > 0 else 1, (x, "b") if x > 3 else x, math.sin if x > 3 else "c"
 
     refused(shapes, X)
-    refused(kinds, X)
+    for value in (X, -X):
+        agrees(kinds, value)
+    for written in ([1], {"k": 1}, {1}, ([1], 2), http.HTTPStatus.OK):
+        refused(lambda x: written if x > 0 else 1, X)  # noqa: B023 (called at once)
     assert ag.function(lambda x: 1 if x > 0 else 2.5)(X).dtype == jnp.float32
 
 
@@ -367,13 +371,19 @@ def integers():
     refused_by_jit(lambda n: least(n) % 7, jnp.array(3), words="may be the Python int")
 
 
-@claim("The elements of a list of traced length")
+@claim("The arrays in the elements of a list")
 def elements():
     def tuples(n):
         found = []
         for i in range(n):
-            found.append((1.0,) if i > 1 else (1.0, "a"))
+            found.append((i,) if i > 1 else [i])
         return found
+
+    def shapes(n):
+        return [jnp.zeros(2) if i > 1 else jnp.zeros(3) for i in range(n)]
+
+    def kinds(n):
+        return ["a" if i > 1 else (i, "b") if i > 0 else i for i in range(n)]
 
     def twice(n):
         rows = []
@@ -387,8 +397,9 @@ def elements():
         few = [(i,) if i > 1 else (i, i) for i in range(n)]
         return [[i] if i > 1 else [i, i] for i in range(n)], few, ["a" if i > 1 else None for i in range(n)]
 
-    refused(tuples, jnp.array(3))
-    refused(twice, jnp.array(3))
+    for wrong in (tuples, shapes, twice):
+        refused(wrong, jnp.array(3))
+    assert plain(ag.function(kinds)(jnp.array(3))) == [0, (1, "b"), "a"]
     assert plain(ag.function(lists)(jnp.array(3))) == (
         [[0, 0], [1, 1], [2]],
         [(0, 0), (1, 1), (2,)],
@@ -465,7 +476,7 @@ def number_of_items():
     assert plain(ag.function(arguments)(jnp.array(2))) == (1, 1, -1, 1, [(0, 1), (0, 1)])
 
     def columns(n):
-        return list(zip(*[(i, "a" if i > 0 else "b") for i in range(n)]))
+        return list(zip(*[(i, jnp.zeros(2)) for i in range(n)]))
 
     for needs in (
         lambda n: slice(*items(n)),
@@ -487,7 +498,7 @@ def traced_keys():
 
     assert plain(ag.function(written)(jnp.array(1))) == {0: 0.0, 1: 1.0}
     outside = {"a": 0.0}
-    refused(lambda i: outside.update({i: 1.0}), jnp.array(1))
+    refused_by_jit(lambda i: outside.update({i: 1.0}), jnp.array(1), words="given a traced key")
     refused(lambda i: collections.Counter({i: 1}) + collections.Counter({i: 1}), jnp.array(1))
     refused(lambda i: collections.OrderedDict({i: 1}) == collections.OrderedDict({i: 1}), jnp.array(1))
 

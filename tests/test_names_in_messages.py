@@ -15,13 +15,13 @@ class Store:
 
     def add(self, v):
         if v > 0:
-            self.rows.append((v, v))
+            self.rows.append({"v": v})
 
 
 def in_a_dict(x):
     state = dict(rows=[x])
     if x > 0:
-        state["rows"].append((x, x))
+        state["rows"].append({"x": x})
     return x
 
 
@@ -33,7 +33,7 @@ def made_elsewhere(x):
 def a_deque(x):
     queue = made_elsewhere(x)
     if x > 0:
-        queue.append((x, 1))
+        queue.append({"x": x})
     return x
 
 
@@ -46,7 +46,7 @@ def in_an_attribute_by_a_method(x):
 def in_a_dict_in_an_attribute(x):
     store = Store()
     if x > 0:
-        store.table["k"].append("text")
+        store.table["k"].append(["text"])
     return x
 
 

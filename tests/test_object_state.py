@@ -205,7 +205,7 @@ def test_attributes_that_cannot_be_chosen_are_named():
     def run(n):
         v = Vector(1, 2)
         if n > 0:
-            v = Vector(1, 2, 0)
+            v = Vector(1, 2, range(3))
         return v.x
 
     with pytest.raises(ag.StagingError, match=r"v\.label"):

@@ -86,12 +86,12 @@ def test_variable_that_one_branch_leaves_unbound_and_no_one_reads():
     assert jax.jit(ag.convert(f))(X) == 4.0
 
 
-def test_number_in_one_branch_and_text_in_the_other():
+def test_list_in_one_branch_and_text_in_the_other():
     def f(x):
         if x > 0:
             label = "positive"
         else:
-            label = 0
+            label = [0]
         return x * len(str(label))
 
     message = refusal(f, X)

@@ -32,7 +32,7 @@ from autograph.runtime.state.local_arrays import with_places, without_places
 from autograph.runtime.tracing.births import OperatorsAsked, TraceAgain
 from autograph.runtime.tracing.caller_arrays import METHODS_IN_PLACE, will_write
 from autograph.runtime.tracing.concretization import (
-    is_of_repeated_tuple,
+    is_of_operands,
     line_of_operator,
     method_that_takes_out,
     name_arrays,
@@ -125,7 +125,7 @@ def _is_of_operator(error: Exception) -> bool:
     if isinstance(error, OverflowError):
         return too_large_for_arrays(str(error)) is not None
     if isinstance(error, TypeError) and not isinstance(error, _OF_OPERATORS):
-        return is_of_repeated_tuple(error)
+        return is_of_operands(error)
     return not isinstance(error, AttributeError) or (
         error.name in OF_TRACED_NUMBERS and isinstance(error.obj, jax.core.Tracer)
     )

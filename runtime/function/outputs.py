@@ -23,7 +23,7 @@ from autograph.runtime.heap.places import ContentsPlace, Place
 from autograph.runtime.layouts.dict_by_path import DictByPath, dict_by_path, settled
 from autograph.runtime.layouts.dict_kinds import is_sorted_by_jax, own_class
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
-from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, holds_objects
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, takes_branches
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import GONE, Perhaps
 from autograph.runtime.layouts.statement_variables import UNBOUND
@@ -342,8 +342,8 @@ def finished(result: Any, known: dict[Any, Any] | None = None) -> Any:
 
 
 def _finished_leaf(leaf: Any, known: dict[Any, Any]) -> Any:
-    if type(leaf) is OneOf and holds_objects(leaf):  # each is made: others may refer to it
-        leaf = OneOf([_finished_leaf(each, known) for each in candidates_of(leaf)], code_of(leaf))
+    if type(leaf) is OneOf and takes_branches(leaf):  # each is made: others may refer to it
+        leaf = OneOf([finished(each, known) for each in candidates_of(leaf)], code_of(leaf))
         return leaf.resolve()
     if type(leaf) is Perhaps:
         held = settled(leaf)

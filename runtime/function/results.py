@@ -37,7 +37,7 @@ from autograph.runtime.heap.object_graph import Reached, attributes, is_one_shot
 from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.large_ints import fits_integers
 from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.layouts.one_of import OneOf, chooses_values, holds_objects
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, chooses_values
 from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.layouts.perhaps import GONE, Perhaps
 from autograph.runtime.layouts.statement_variables import UNBOUND, value_of
@@ -70,8 +70,7 @@ def returns_objects(result: Any) -> bool:
         if type(part) is Optional:
             pending.append(held_in(part))
         elif type(part) is OneOf:
-            if holds_objects(part):
-                return True
+            pending.extend(candidates_of(part))
         elif isinstance(part, dict):
             pending.extend(dict.values(part))
         elif isinstance(part, list | tuple):

@@ -55,3 +55,10 @@ def is_same_constant(one: Any, other: Any) -> bool:
 def place_of(constant: Any, candidates: Sequence[Any]) -> int | None:
     """Which of these a constant is; None if it is none."""
     return next((k for k, candidate in enumerate(candidates) if is_same_constant(candidate, constant)), None)
+
+
+def is_of_other(sort: Any) -> bool:
+    """Whether constants of this sort are numbers or texts, too: members of an `enum.IntEnum`, which equal some."""
+    return (
+        isinstance(sort, type) and issubclass(sort, enum.Enum) and issubclass(sort, int | str | bytes | float | complex)
+    )

@@ -38,7 +38,15 @@ from autograph.runtime.layouts.kinds import (
     Tree,
 )
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
-from autograph.runtime.layouts.one_of import OneOf, candidates_of, chooses_values, code_of, holds_objects, one_of
+from autograph.runtime.layouts.one_of import (
+    OneOf,
+    candidates_of,
+    chooses_values,
+    code_of,
+    is_place,
+    one_of,
+    takes_branches,
+)
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in
 from autograph.runtime.layouts.perhaps import GONE, Absence, Perhaps, Sentinel, perhaps
 from autograph.runtime.layouts.references import is_reference
@@ -68,7 +76,7 @@ def is_leaf(value: Any) -> bool:
     kind = type(value)
     if (known := _KNOWN.get(kind)) is not None:
         return known
-    if kind is OneOf and (is_plain_object(candidates_of(value)[0]) or chooses_values(value)):
+    if kind is OneOf and (takes_branches(value) or chooses_values(value)):
         return False
     return isinstance(value, _LEAVES)
 
@@ -133,14 +141,18 @@ class _Description:
         """
         if value is None:
             return ABSENT
-        if type(value) is OneOf and (holds_objects(value) or chooses_values(value)):
-            objects = [self._object(each) or self.leaf(each) for each in candidates_of(value)]
+        if type(value) is OneOf and (takes_branches(value) or chooses_values(value)):
+            objects = [self._candidate(each, keeps) for each in candidates_of(value)]
             return Alternatives(objects, self.leaf(code_of(value)))
         if type(value) is OneOf:
             return Constants(candidates_of(value), self.leaf(code_of(value)))
         if is_leaf(value) or (keeps and isinstance(value, list | dict) and (keeps is True or keeps(value))):
             return self.leaf(value)
         return self._node(value, keeps if keeps_inside is None else keeps_inside) or self.leaf(value)
+
+    def _candidate(self, value: Any, keeps: Keeps) -> Layout:
+        is_whole = is_plain_object(value) or is_place(value)
+        return (self._object(value) or self.leaf(value)) if is_whole else self.part(value, keeps)
 
     def _node(self, value: Any, keeps: Keeps) -> Layout | None:
         if self._opened_list is not None and isinstance(value, list):

@@ -11,7 +11,7 @@ import jax
 
 from autograph.backends.base import LeafType
 from autograph.runtime.layouts.buffers import joined_buffers, known_length, length_and_arrays
-from autograph.runtime.layouts.constants import place_of, sort_of_constant
+from autograph.runtime.layouts.constants import is_of_other, place_of, sort_of_constant
 from autograph.runtime.layouts.dict_kinds import is_dict_kind
 from autograph.runtime.layouts.functions import is_filled_cell
 from autograph.runtime.layouts.kinds import (
@@ -64,6 +64,8 @@ from autograph.runtime.layouts.sides import (
     code_of,
     is_choice,
 )
+from autograph.runtime.layouts.text_kinds import is_text_layout
+from autograph.runtime.layouts.value_kinds import kind_of
 
 
 class Types(Protocol):
@@ -153,6 +155,8 @@ class Joiner:
             return self._join_alternatives(left, right, path)
         if is_object(a) and is_object(b) and not (isinstance(a, Static) and a == b):
             return self._differ() if _is_cyclic(a, b, path) else self._join_alternatives(left, right, path)
+        if self._are_of_two_kinds(a, b):
+            return self._join_alternatives(left, right, path)
         if isinstance(a, Array | Static) and isinstance(b, Array | Static):
             return self._join_leaves(a, left.start, b, right.start, path)
         if isinstance(a, Tree) and isinstance(b, Tree):
@@ -215,6 +219,16 @@ class Joiner:
         """Whether this is an array or a number."""
         return isinstance(layout, Array | Static) and self._type_of(layout) is not None
 
+    def _are_of_two_kinds(self, a: Layout, b: Layout) -> bool:
+        """Whether values differ in what they are: a number on one side, a text on the other, or a tuple."""
+        one, other = self._kind(a), self._kind(b)
+        if one is None or other is None or one == other:  # never `!=`, of JAX's structures
+            return False
+        return not (is_text_layout(a) and is_text_layout(b))
+
+    def _kind(self, layout: Layout) -> Any:
+        return "number" if self._is_value(layout) else kind_of(layout)
+
     def _constant_of_one(self, one: Side, other: Side) -> Any:
         """The constant, or object from before, that one side has where the other has nothing; None if that is not so."""
         layouts = (one.layout, other.layout)
@@ -236,7 +250,7 @@ class Joiner:
         if len(found) == 1 and isinstance(a, Static) and isinstance(b, Static):
             return None
         sorts = set(map(sort_of_constant, found))
-        if len(sorts) > 1 or None in sorts or any(map(self._is_unusable, found)):
+        if None in sorts or (len(sorts) > 1 and any(map(is_of_other, sorts))) or any(map(self._is_unusable, found)):
             return None
         return tuple(found)
 
@@ -383,9 +397,9 @@ class Joiner:
         return Alternatives(objects, Array(self._type_of_code(code, other_code)))
 
     def _is_alike(self, by_identity: bool, a: Layout, b: Layout) -> bool:
-        """Whether two of several objects, which are not one, join attribute by attribute; so do two values."""
-        if self._is_value(a) and self._is_value(b):
-            return True
+        """Whether two of several objects, which are not one, join attribute by attribute; so do two values of one kind."""
+        if not (is_object(a) or is_object(b)):
+            return bool(self._kind(a) == self._kind(b))
         if not isinstance(a, Object) or not isinstance(b, Object) or not is_attribute_wise(a, b):
             return False
         return not by_identity or not all(each.whole is not None and self._is_known(each.whole) for each in (a, b))

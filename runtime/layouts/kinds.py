@@ -10,7 +10,7 @@ Layout     A value                                  Its leaves
 `Static`   any other object, the same on all paths  itself
 `ABSENT`   None                                     none
 `Constants` one of several constants, likewise     a number: which of them it is
-`Alternatives` one of several objects, likewise    those of each object, and that number
+`Alternatives` one of several values, likewise     those of each, and that number
 `Maybe`    a value or nothing, known at run time    those of the value, and the tag
 `Tree`     a tuple, list, dict, registered pytree   those of its parts
 `Seq`      a list or array with a traced length     those of its parts
@@ -31,6 +31,7 @@ from autograph.backends.base import LeafType, Output
 from autograph.runtime.layouts.constants import is_same_constant
 from autograph.runtime.layouts.functions import is_same_function
 from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.one_of import is_place
 from autograph.runtime.layouts.perhaps import Absence, Sentinel, is_sentinel
 from autograph.runtime.layouts.references import is_variable
 
@@ -196,9 +197,10 @@ class Constants(Layout):
 
 
 class Alternatives(Layout):
-    """One of these objects: the one whose number, the last leaf, is ``code``.
+    """One of these values: the one whose number, the last leaf, is ``code``.
 
-    Each has its class and attributes, an `Object`, or is one that is there before the statement, a `Static`.
+    They are objects, each with its class and attributes, an `Object`, or there before the statement, a `Static`; or they are of
+    different kinds: a number, a text, a tuple.
     """
 
     __slots__ = ("objects", "code")
@@ -393,8 +395,12 @@ def is_object(layout: Layout) -> bool:
 def chooses_values(layout: Layout) -> bool:
     """Whether a value of this layout is a Variable, or one of several Variables and values."""
     if isinstance(layout, Alternatives):
-        return any(chooses_values(each) or isinstance(each, Array) for each in layout.objects)
+        return any(map(chooses_values, layout.objects)) or all(map(_is_array, layout.objects))
     return isinstance(layout, Static) and is_variable(layout.value)
+
+
+def _is_array(layout: Layout) -> bool:
+    return isinstance(layout, Array) or (isinstance(layout, Static) and is_place(layout.value))
 
 
 def is_attribute_wise(a: Object, b: Object) -> bool:

@@ -175,10 +175,14 @@ def remedy(mismatches: Sequence[Mismatch]) -> str:
     """What to do about what differs."""
     if found := too_many(mismatches) or _of_containers(mismatches):
         return found
+    sides = [(_inner(each.left), _inner(each.right)) for each in mismatches]
     if any(
-        isinstance(side, Static) and _is_no_array(side.value) for each in mismatches for side in (each.left, each.right)
+        _is_no_array(one) or _is_no_array(other) or _is_container(one) != _is_container(other) for one, other in sides
     ):
-        return "XLA selects among arrays, and among constants of one class: assign a value of one kind on every path."
+        return (
+            "A number, a text, a tuple or an object may be one of several kinds by path, a list, dict or set may not: assign one of these "
+            "on every path, or on none."
+        )
     return "XLA needs one type for both: use the same shape and structure (jnp.broadcast_to, jnp.zeros_like …)."
 
 
@@ -242,8 +246,15 @@ def too_many(mismatches: Sequence[Mismatch]) -> str | None:
     return f"A value can be one of at most {MOST_CANDIDATES} constants: keep a number, an index into a tuple say."
 
 
-def _is_no_array(value: object) -> bool:
-    return not (isinstance(value, bool | int | float | complex) or hasattr(value, "__array__"))
+def _is_no_array(layout: Layout) -> bool:
+    if not isinstance(layout, Static):
+        return False
+    return not (isinstance(layout.value, bool | int | float | complex) or hasattr(layout.value, "__array__"))
+
+
+def _is_container(layout: Layout) -> bool:
+    """Whether a value is a list or dict."""
+    return isinstance(layout, Seq) or (isinstance(layout, Tree) and (layout.kind is list or is_dict_kind(layout.kind)))
 
 
 def variables_of(mismatches: Sequence[Mismatch]) -> frozenset[str]:

@@ -7,14 +7,14 @@ import functools
 import inspect
 import operator
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.errors import StagingError
+from autograph.runtime.errors import NoArrayOfKinds, StagingError
 from autograph.runtime.layouts.constants import is_same_constant, place_of, sort_of_constant
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.perhaps import is_perhaps
@@ -65,29 +65,31 @@ class OneOf:
         object.__setattr__(self, "_code", code)
 
     def tree_flatten(self) -> tuple[tuple[PyTree, ...], _Candidates]:
-        values = tuple(each if sort_of_constant(each) is not None else _OBJECT for each in self._candidates)
-        objects = (each for each, value in zip(self._candidates, values, strict=True) if value is _OBJECT)
-        return (self._code, *objects), _Candidates(values)
+        parts: list[PyTree] = [self._code]
+        values = tuple(_opened(each, parts) for each in self._candidates)
+        return tuple(parts), _Candidates(values)
 
     @classmethod
     def tree_unflatten(cls, candidates: _Candidates, parts: Sequence[PyTree]) -> OneOf:
-        code, *objects = parts
+        code, *left = parts
         if getattr(code, "dtype", CODE) != CODE:
             raise StagingError(
                 f"{user_location()}\n  A function of arrays was mapped over a value that is one of {listed(candidates.values)}, chosen "
                 "at run time.\n  Leave it out of the tree that is mapped over."
             )
-        left = iter(objects)
-        return OneOf([next(left) if value is _OBJECT else value for value in candidates.values], code)
+        pending = iter(left)
+        return OneOf([_closed(value, pending) for value in candidates.values], code)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         """That of all candidates, where it is one: what `isinstance` and class patterns ask.
 
-        Who asks for a function goes on to read its code, which is that of one candidate.
+        Who asks for a function goes on to read its code, which is that of one candidate, and who asks for a tuple to read its items.
         """
         kinds = {candidate.__class__ for candidate in self._candidates}
-        return kinds.pop() if len(kinds) == 1 and not kinds & _FUNCTIONS else type(self)
+        if len(kinds) > 1 or kinds & _FUNCTIONS or any(isinstance(each, tuple) for each in self._candidates):
+            return type(self)
+        return kinds.pop()
 
     def resolve(self) -> PyTree:
         """Return the constant.
@@ -102,7 +104,7 @@ class OneOf:
             return self._candidates[int(code)] if int(code) < len(self._candidates) else self
         found = np.empty(np.shape(code), object)
         for place, number in np.ndenumerate(np.asarray(code)):
-            found[place] = self._candidates[number]
+            found[place] = _row_of(self._candidates[number], place)
         return found
 
     def __copy__(self) -> OneOf:
@@ -121,7 +123,7 @@ class OneOf:
     def __autograph_truth__(self) -> Any:
         if chooses_values(self):
             return _variable(self).value
-        if holds_objects(self):
+        if takes_branches(self):
             return each(self, lambda candidate: LANGUAGE.operators.truth(candidate))
         return each_purely(self, bool)
 
@@ -142,7 +144,7 @@ class OneOf:
             found = LANGUAGE.operators.references.read(self, name)
             if found is not NotImplemented:
                 return found
-        if holds_objects(self):
+        if takes_branches(self):
             return each(self, lambda candidate: LANGUAGE.operators.get_attr(candidate, name), _may_ask(self, name))
         return each_purely(self, operator.attrgetter(name))
 
@@ -158,6 +160,10 @@ class OneOf:
     def __jax_array__(self) -> Any:
         if chooses_values(self):
             return _variable(self).value
+        if takes_branches(self):
+            if (found := known_candidate(self)) is not self:
+                return jnp.asarray(found)
+            raise NoArrayOfKinds(f"a value that is one of {listed(self._candidates)} is no array")
         if not all(isinstance(candidate, int) for candidate in self._candidates):  # as members of an `enum.IntEnum` are
             raise TypeError(f"a value that is one of {listed(self._candidates)} is no array")
         return jnp.asarray([int(candidate) for candidate in self._candidates])[self._code]
@@ -169,7 +175,7 @@ class OneOf:
     def __getitem__(self, key: Any) -> Any:
         if chooses_values(self):
             return _variable(self)[key]
-        if holds_objects(self):
+        if takes_branches(self):
             return each(self, lambda candidate: LANGUAGE.operators.get_item(candidate, key))
         return each_purely(self, lambda candidate: candidate[key])
 
@@ -185,6 +191,8 @@ class OneOf:
     def __iter__(self) -> Iterator[Any]:
         if chooses_values(self):
             return iter(_variable(self).value)
+        if (found := known_candidate(self)) is not self and type(found) is tuple:
+            return iter(found)
         raise _needs_the_constant(self, "Iteration over it")
 
     def __hash__(self) -> int:
@@ -207,13 +215,56 @@ class OneOf:
         return written(found)
 
 
-class _Object:
-    """Instead of an object among candidates."""
+def _row_of(candidate: Any, place: tuple[int, ...]) -> Any:
+    """What a candidate is in one row of a batch."""
+    return jax.tree_util.tree_map(lambda leaf: leaf[place] if isinstance(leaf, jax.Array) else leaf, candidate)
+
+
+class _Part:
+    """Instead of a part of a candidate that is no constant."""
 
     __slots__ = ()
 
 
-_OBJECT = _Object()
+_PART = _Part()
+
+
+class _Opened:
+    """A candidate that is no constant: its structure, and its leaves, with `_PART` for those that are no constants."""
+
+    __slots__ = ("treedef", "leaves")
+
+    def __init__(self, treedef: Any, leaves: tuple[Any, ...]) -> None:
+        self.treedef, self.leaves = treedef, leaves
+
+    def __repr__(self) -> str:
+        shown = [_Text("a value") if leaf is _PART else leaf for leaf in self.leaves]
+        return repr(jax.tree_util.tree_unflatten(self.treedef, shown))
+
+
+class _Text(str):
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def _opened(candidate: Any, parts: list[PyTree]) -> Any:
+    """A constant, or how another candidate is built of what is added to ``parts``."""
+    if sort_of_constant(candidate) is not None:
+        return candidate
+    leaves, treedef = jax.tree_util.tree_flatten(candidate)
+    is_constant = [sort_of_constant(leaf) is not None for leaf in leaves]
+    parts += [leaf for leaf, constant in zip(leaves, is_constant, strict=True) if not constant]
+    return _Opened(
+        treedef, tuple(leaf if constant else _PART for leaf, constant in zip(leaves, is_constant, strict=True))
+    )
+
+
+def _closed(value: Any, parts: Iterator[PyTree]) -> Any:
+    """The candidate that is built so."""
+    if type(value) is not _Opened:
+        return value
+    leaves = [next(parts) if leaf is _PART else leaf for leaf in value.leaves]
+    return jax.tree_util.tree_unflatten(value.treedef, leaves)
 
 
 class _Candidates:
@@ -225,13 +276,20 @@ class _Candidates:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _Candidates) or len(self.values) != len(other.values):
             return False
-        return all(map(is_same_constant, self.values, other.values))
+        return all(map(_is_same_candidate, self.values, other.values))
 
     def __hash__(self) -> int:
         return hash(tuple(map(type, self.values)))
 
     def __repr__(self) -> str:
         return listed(self.values)
+
+
+def _is_same_candidate(one: Any, other: Any) -> bool:
+    if type(one) is not _Opened or type(other) is not _Opened:
+        return is_same_constant(one, other)
+    is_alike = one.treedef == other.treedef and len(one.leaves) == len(other.leaves)
+    return is_alike and all(map(is_same_constant, one.leaves, other.leaves))
 
 
 def is_one_of(value: Any) -> bool:
@@ -276,9 +334,20 @@ def holds_objects(value: OneOf) -> bool:
     return any(map(is_plain_object, candidates_of(value)))
 
 
+def takes_branches(value: OneOf) -> bool:
+    """Whether what is done with a value is a branch for each candidate: it is one of several objects, or of values of different kinds."""
+    return not chooses_values(value) and any(sort_of_constant(each) is None for each in candidates_of(value))
+
+
 def chooses_values(value: OneOf) -> bool:
-    """Whether a value is one of several Variables and values, which is used as an array is, rather than of constants or objects."""
-    return any(sort_of_constant(each) is None and not is_plain_object(each) for each in candidates_of(value))
+    """Whether a value is one of several places of arrays, Variables among them, and values: it is used as an array is."""
+    candidates = candidates_of(value)
+    return any(map(is_place, candidates)) or all(hasattr(type(each), "dtype") for each in candidates)
+
+
+def is_place(value: Any) -> bool:
+    """Whether a value is used as the array that it holds now."""
+    return type(value) is not OneOf and hasattr(type(value), "__autograph_value__")
 
 
 def _variable(value: OneOf) -> Any:
@@ -289,7 +358,8 @@ def _variable(value: OneOf) -> Any:
 
 def _may_ask(value: OneOf, name: str) -> bool:
     """Whether this attribute of the objects that a value may be is no property, which could do anything, and each surely has it."""
-    return not any(_is_computed(type(each), name) or _may_lack(each, name) for each in candidates_of(value))
+    possible = [candidates_of(value)[k] for k in possible_candidates(value)]
+    return not any(_is_computed(type(each), name) or _may_lack(each, name) for each in possible)
 
 
 def _may_lack(candidate: Any, name: str) -> bool:
@@ -370,38 +440,48 @@ def possible_candidates(value: OneOf) -> list[int]:
     return possible
 
 
-def merged(value: OneOf, results: Sequence[Any]) -> Any:
-    """One result from those for each candidate, where all are bools, or all constants; else `NotImplemented`."""
-    first = results[0]
-    if all(isinstance(result, bool) for result in results):
-        return has_number_in(value, [k for k, result in enumerate(results) if result is True])
-    if all(isinstance(result, types.MethodType) for result in results) and holds_objects(value):
-        return OneOf(results, code_of(value))
-    if all(map(is_variable, results)):
+def known_candidate(value: OneOf) -> Any:
+    """The candidate that a value is, in code that only one can reach; else the value."""
+    possible = possible_candidates(value)
+    return candidates_of(value)[possible[0]] if len(possible) == 1 else value
+
+
+def certain_kind(value: Any) -> Any:
+    """``value``, or the one of its kinds that it is, in code that no other can reach."""
+    return known_candidate(value) if type(value) is OneOf and takes_branches(value) else value
+
+
+def merged(value: OneOf, results: Mapping[int, Any]) -> Any:
+    """One result from those for the candidates of these numbers, where all are bools, or all constants; else `NotImplemented`."""
+    if all(isinstance(result, bool) for result in results.values()):
+        return has_number_in(value, [k for k, result in results.items() if result is True])
+    if all(isinstance(result, types.MethodType) for result in results.values()) and takes_branches(value):
         return _merged(value, results)
-    sort = sort_of_constant(first)
-    if any(is_one_of(result) or sort_of_constant(result) != sort for result in results) or sort is None:
+    if all(map(is_variable, results.values())):
+        return _merged(value, results)
+    sorts = {sort_of_constant(result) if not is_one_of(result) else None for result in results.values()}
+    if len(sorts) > 1 or None in sorts:
         return NotImplemented
-    if sort == "callable" and not all(isinstance(result, type) for result in results):
+    if sorts == {"callable"} and not all(isinstance(result, type) for result in results.values()):
         return NotImplemented
     return _merged(value, results)
 
 
-def _merged(value: OneOf, results: Sequence[Any]) -> Any:
+def _merged(value: OneOf, results: Mapping[int, Any]) -> Any:
     candidates: list[Any] = []
-    table: list[int] = []
-    for result in results:
+    table = [0] * len(candidates_of(value))
+    for k, result in results.items():
         place = place_of(result, candidates)
         if place is None:
             place = len(candidates)
             candidates.append(result)
-        table.append(place)
+        table[k] = place
     return candidates[0] if len(candidates) == 1 else OneOf(candidates, renumbered(value._code, table))
 
 
 def has_number_in(value: OneOf, wanted: Sequence[int]) -> Any:
     """Whether a value is one of the candidates of these numbers."""
-    others = [k for k in range(len(candidates_of(value))) if k not in wanted]
+    others = [k for k in possible_candidates(value) if k not in wanted]
     if not wanted or not others:
         return not others
     is_few = len(wanted) <= len(others)
@@ -427,7 +507,7 @@ def _operation(symbol: str, function: Callable[..., Any], is_reflected: bool = F
 
     def operate(self: OneOf, *others: Any) -> Any:
         operands = (*others, self) if is_reflected else (self, *others)
-        if holds_objects(self):
+        if takes_branches(self):
             return LANGUAGE.operators.operate(symbol, *operands)
         if chooses_values(self):
             return function(*(_variable(each).value if is_one_of(each) else each for each in operands))

@@ -14,7 +14,7 @@ import numpy as np
 from autograph.backends.large_ints import is_far_beyond
 from autograph.runtime.layouts.large_ints import must_fit
 from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.layouts.one_of import OneOf, candidates_of
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, known_candidate
 from autograph.runtime.layouts.perhaps import Perhaps, is_sentinel, read
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.recording import LOCAL
@@ -247,9 +247,11 @@ def possible_functions(value: Any) -> list[types.FunctionType]:
 
 def used(value: Any) -> Any:
     """Return ``value`` for an operation that None does not support; of an `Optional`, or a `Perhaps`, the value, with a
-    check at run time.
+    check at run time; of a `OneOf`, the candidate that it is, if it can be no other here.
     """
     value = read(value)
+    if type(value) is OneOf:
+        return known_candidate(value)
     if type(value) is not Optional:
         return value.held() if hasattr(type(value), "__autograph_number__") else value
     found = resolved(value)

@@ -9,6 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.layouts.one_of import chooses_values, is_one_of
+from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.state.given_arrays import LocalArray, as_place, given_as_place, is_given
 
 _OF_ANY_RANK = (np.array, np.zeros, np.ones, np.empty, np.full)
@@ -46,6 +48,9 @@ def with_places(values: Any) -> Any:
 
 def without_places(values: Any) -> Any:
     """A result, with arrays where such places are."""
-    return jax.tree_util.tree_map(
-        lambda leaf: leaf.value if is_given(leaf) else leaf, values, is_leaf=lambda leaf: isinstance(leaf, LocalArray)
-    )
+    return jax.tree_util.tree_map(_array_of, values, is_leaf=lambda leaf: isinstance(leaf, LocalArray))
+
+
+def _array_of(leaf: Any) -> Any:
+    """The array that a place is, or that of the one of several that a value is."""
+    return value_of(leaf) if is_given(leaf) or (is_one_of(leaf) and chooses_values(leaf)) else leaf

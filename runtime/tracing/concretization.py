@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import jax
 
-from autograph.runtime.errors import NoArrayHoldsIt, StagingError, describe_location
+from autograph.runtime.errors import NoArrayHoldsIt, NoArrayOfKinds, StagingError, describe_location
 from autograph.runtime.tracing.locations import is_internal, is_of_jax, is_of_library, user_code, user_position
 
 _ASKED_FOR_VALUE = (
@@ -19,7 +19,7 @@ _ASKED_FOR_VALUE = (
     jax.errors.NonConcreteBooleanIndexError,
 )
 # What an operator of a choice of constants raises, too, which does it with each.
-_OF_CHOICES = (NoArrayHoldsIt, jax.errors.TracerIntegerConversionError)
+_OF_CHOICES = (NoArrayHoldsIt, NoArrayOfKinds, jax.errors.TracerIntegerConversionError)
 _TRACER_CLASS = re.compile(r"(\w+\.)*\w*Tracer\b")
 # The class of a container made in a trace: Python's name of it is the rest of this one.
 _TRACED_CONTAINER = re.compile(r"(?:\b\w+\.)*\bTraced(List|Tuple|Set|Dict)\b")
@@ -101,9 +101,9 @@ def line_of_operator(error: BaseException, is_converted: Callable[[types.CodeTyp
     return line
 
 
-def is_of_repeated_tuple(error: TypeError) -> bool:
-    """Whether Python says that a tracer is no count to repeat a tuple by."""
-    return _REPEATED_TUPLE.search(str(error)) is not None
+def is_of_operands(error: TypeError) -> bool:
+    """Whether an operator was given a tuple and a tracer to repeat it by, or a number and what may be none."""
+    return isinstance(error, NoArrayOfKinds) or _REPEATED_TUPLE.search(str(error)) is not None
 
 
 def _last_line(error: BaseException, is_converted: Callable[[types.CodeType], bool]) -> str | None:

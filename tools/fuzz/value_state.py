@@ -1,4 +1,4 @@
-"""Generate loops whose state is values that grow by path, are sorted, copied, ordered by use, or linked to each other."""
+"""Generate loops whose state is values that grow, or are of another kind, by path, are sorted, copied, ordered by use, or linked."""
 
 from __future__ import annotations
 
@@ -34,6 +34,22 @@ class Shelf:
             self.label = "-" + self.label[:2]
         self.items.append(item)
         return len(self.label)
+
+
+def weighed(value):
+    match value:
+        case None:
+            return 5
+        case "none" | "a":
+            return 1
+        case str(text):
+            return len(text)
+        case (first, second):
+            return first - second
+        case Link(value=held):
+            return held
+        case number:
+            return number * 2
 
 
 """
@@ -119,6 +135,18 @@ _LINKS: tuple[Step, ...] = (
     ("if e# is not None:", "h# = e#"),
 )  # fmt: skip
 
+_KINDS: tuple[Step, ...] = (
+    "v# = @ % 7", "v# = 'a'", "v# = (&, @ % 3)", "v# = None", "v# = 'bc' if ? else 'none'", "v# = & if ? else 'none'", "w# = v#",
+    "v#, w# = w#, v#", ("if isinstance(v#, str):", "@ += len(v#)"), ("if v# == 'none':", "@ += 1", "else:", "w# = 'none'"),
+    ("if isinstance(v#, tuple):", "a#, b# = v#", "@ += a# - b#"), ("if v# is None:", "@ -= 1"), "@ += weighed(v#) % 11",
+    ("try:", "@ += v# + 1", "except TypeError:", "@ -= 2"), ("if v# == w#:", "@ += 1"), ("if v# in ('a', 'none'):", "@ += 2"),
+    "w# = weighed(w#) % 5 if ? else w#", "x#.append('a' if ? else &)", "x#.append((&, 1) if ? else 'none')", "@ += x#.count('a')",
+    ("for e# in x#:", "@ += 1 if isinstance(e#, str) else 2"), ("if x# and x#[-1] == 'a':", "@ += 3"), ("if len(x#) > 3:", "x#.pop(0)"),
+    "x# = [e for e in x# if not isinstance(e, tuple)]", "d#['k'] = v#", "w# = d#['k']", "@ += sum(weighed(e) for e in x#) % 13",
+    ("if not isinstance(v#, str) and not isinstance(v#, tuple) and v# is not None:", "v# = v# - 1 if v# > 0 else 'none'"),
+    "v# = Link(&) if ? else &", ("if isinstance(v#, Link):", "v#.value += 1", "@ += v#.value"), "w# = (@ % 3, v# == 'a')",
+)  # fmt: skip
+
 _FORMS: dict[str, Form] = {
     "texts": (
         ("t# = ''", "u# = 'a'", "m# = {'n': 'a'}"), _TEXTS,
@@ -144,6 +172,10 @@ _FORMS: dict[str, Form] = {
     "messages": (
         ("t# = ''", "l# = []", "d# = {'a': 1}"), _MESSAGES,
         ("len(t#)", "len(l#)", "int(t# == 'big')", "l#.count('none')", "d#.get('b', 5)", "@"),
+    ),
+    "kinds": (
+        ("v# = 'none'", "w# = 3", "x# = ['a']", "d# = {'k': 1}"), _KINDS,
+        ("weighed(v#)", "weighed(w#)", "len(x#)", "sum(weighed(e) for e in x#)", "int(v# == w#)", "weighed(d#['k'])", "@"),
     ),
     "links": (
         ("h# = None", "e# = None", "g# = None"), _LINKS,

@@ -25,7 +25,7 @@ from autograph.runtime.heap.leaked_tracers import held_or
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.layouts.one_of import OneOf, candidates_of, each, holds_objects
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, each, takes_branches
 from autograph.runtime.layouts.optional import used
 from autograph.runtime.layouts.perhaps import is_perhaps, read, read_key
 from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable, has_contents
@@ -108,7 +108,7 @@ class Items(InTrace):
         if type(target) is OneOf:
             if any(map(is_given, candidates_of(target))):
                 return LANGUAGE.operators.references.write_arrays(target, lambda one: self.set_item(one, key, value))
-            if holds_objects(target):
+            if takes_branches(target):
                 each(target, lambda one: self._set_in_place(one, key, value))
             else:
                 target[key] = value
@@ -211,7 +211,7 @@ class Items(InTrace):
     def del_item(self, target: Any, key: Any) -> None:
         """``del target[key]``."""
         target = used(target)
-        if type(target) is OneOf and holds_objects(target):
+        if type(target) is OneOf and takes_branches(target):
             each(target, lambda one: self.del_item(one, key))
             return
         key = self.lookups.known_key(target, key)

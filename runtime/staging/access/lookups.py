@@ -42,7 +42,7 @@ from autograph.runtime.layouts.one_of import (
     candidates_of,
     each,
     each_purely,
-    holds_objects,
+    takes_branches,
 )
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in, resolved, used
 from autograph.runtime.layouts.perhaps import has_perhaps, is_own_dict, is_perhaps, read_key
@@ -133,7 +133,7 @@ class Lookups(InTrace):
         kind = type(key)
         if (kind is int or kind is str) and type(target) in _CONTAINERS:
             return read_key(target[key], key)
-        if type(target) is OneOf and holds_objects(target):
+        if type(target) is OneOf and takes_branches(target):
             return each(target, lambda one: self.get_item(one, key))
         key = self.known_key(target, key)
         kind = type(key)

@@ -27,7 +27,7 @@ from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.large_ints import holds_number
 from autograph.runtime.layouts.objects import compared_fields
-from autograph.runtime.layouts.one_of import OneOf, class_of, each, holds_objects
+from autograph.runtime.layouts.one_of import OneOf, class_of, each, holds_objects, takes_branches
 from autograph.runtime.layouts.optional import (
     Optional,
     held_in,
@@ -152,11 +152,15 @@ class Operations(InTrace):
     def operate(self, symbol: str, *operands: Any, written: str = "") -> Any:
         """``a + b``, ``-a``, ``a < b`` and their like: ``operate("+", a, b)``; ``written`` as ``+=``, say."""
         for k, operand in enumerate(operands):
-            if type(operand) is OneOf and holds_objects(operand):
+            if type(operand) is OneOf and takes_branches(operand):
                 if class_of(operand) is not OneOf and self._is_for_all(symbol, operands):
                     continue
                 rest = operands[:k], operands[k + 1 :]
-                return each(operand, lambda one: self.operate(symbol, *rest[0], one, *rest[1], written=written))  # noqa: B023 (called at once)
+                return each(
+                    operand,
+                    lambda one: self.operate(symbol, *rest[0], one, *rest[1], written=written),  # noqa: B023 (called at once)
+                    is_pure=symbol in _COMPARISONS and not holds_objects(operand),
+                )
         if symbol not in _COMPARISONS and may_be_beyond(operands):
             found = self.of_numbers(_function_of(symbol, len(operands)), *operands)
             if found is not NotImplemented:

@@ -23,7 +23,7 @@ from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import AttributePlace
 from autograph.runtime.heap.unknown import check_known
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
-from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, code_of, each_purely, holds_objects
+from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, code_of, each_purely, takes_branches
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in
 from autograph.runtime.layouts.statement_variables import has_contents, items_of_sequence, stands_for_text
 from autograph.runtime.tracing.language import LANGUAGE
@@ -127,7 +127,7 @@ class ClassTests(InTrace):
         pending = [value]
         while pending:
             part = pending.pop()
-            if type(part) is OneOf and holds_objects(part):
+            if type(part) is OneOf and takes_branches(part):
                 kinds = sorted({type(one).__name__ for one in candidates_of(part)})
                 raise StagingError(
                     f"{user_location()}\n  A subject of this match has one of the classes {', '.join(kinds)}, selected at run time, "

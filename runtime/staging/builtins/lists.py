@@ -36,7 +36,8 @@ from autograph.runtime.effects.traced_texts import repeated_text
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.kinds import LEAF, Row, Tree
-from autograph.runtime.layouts.one_of import candidates_of, is_one_of
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, each, is_one_of, takes_branches
+from autograph.runtime.layouts.optional import used
 from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.tracing.locations import user_location
@@ -145,6 +146,8 @@ class Lists(InTrace):
 
     def unpacked(self, value: Any, before: int, after: int | None = None) -> Any:
         """The parts of ``value`` for a target with a star, so many of them ``before`` and ``after`` it; without a star, None."""
+        if type(value := used(value)) is OneOf and takes_branches(value):
+            return each(value, lambda one: tuple(self.call(iter)(self.unpacked(one, before, after))))
         if after is None:
             if isinstance(value, Columns):
                 self._check_count(value.size(), before)

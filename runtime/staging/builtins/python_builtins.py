@@ -41,7 +41,7 @@ from autograph.runtime.effects.snapshots import any_shown_by_class, snapshot_of
 from autograph.runtime.effects.traced_texts import DeferredText, TracedText, is_traced_text
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.layouts.one_of import OneOf, each, each_purely, holds_objects
+from autograph.runtime.layouts.one_of import OneOf, each, each_purely, takes_branches
 from autograph.runtime.layouts.optional import Optional, is_number_choice, may_be_beyond
 from autograph.runtime.layouts.statement_variables import holds_traced, value_of
 from autograph.runtime.staging.access.absences import Absences
@@ -162,7 +162,7 @@ class Builtins(InTrace):
         if type(item) is OneOf:
             return each_purely(item, lambda one: self.contains(one, container))
         if type(container) is OneOf:
-            return each(container, lambda one: self.contains(item, one), is_pure=not holds_objects(container))
+            return each(container, lambda one: self.contains(item, one), is_pure=not takes_branches(container))
         self.refuse_hidden(container)
         if (present := self.absences.contains(container, item)) is not None:
             return present

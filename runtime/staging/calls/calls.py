@@ -32,7 +32,7 @@ from autograph.runtime.heap.list_outputs import as_argument
 from autograph.runtime.heap.object_graph import traced_part
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, is_mutating_method
 from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.layouts.one_of import OneOf, holds_objects, is_one_of
+from autograph.runtime.layouts.one_of import OneOf, is_one_of, takes_branches
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.staging.access.lookups import MethodOfEach
 from autograph.runtime.staging.calls.class_calls import has_source
@@ -373,7 +373,7 @@ def _is_of_trace(argument: Any) -> bool:
     """Whether a program of its own cannot have this argument: an array that is written in place, an object that conditions chose, or one
     that leads to traced values."""
     if is_one_of(argument):
-        return holds_objects(argument)
+        return takes_branches(argument)
     return is_given(argument) or (is_plain_object(argument) and traced_part(argument, "") is not None)
 
 

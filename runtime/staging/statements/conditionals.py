@@ -27,7 +27,7 @@ from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place,
 from autograph.runtime.heap.reach import CONTAINERS
 from autograph.runtime.layouts.kinds import Maybe
 from autograph.runtime.layouts.objects import attributes_of
-from autograph.runtime.layouts.one_of import IN_PLACE
+from autograph.runtime.layouts.one_of import IN_PLACE, certain_kind
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, knowing
 from autograph.runtime.layouts.statement_variables import (
     NO_SNAPSHOT,
@@ -487,7 +487,7 @@ class Conditionals(InTrace):
             flat.extend(leaves)
             return layout, slice(len(flat) - len(leaves), len(flat))
 
-        values = [returned, *(variable.get() for variable in variables)]
+        values = [certain_kind(value) for value in (returned, *(variable.get() for variable in variables))]
         region.leave(values)
         for k, value in enumerate(values):
             if value is not UNBOUND:

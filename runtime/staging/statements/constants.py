@@ -22,11 +22,11 @@ from autograph.runtime.layouts.one_of import (
     chooses_values,
     code_of,
     each,
-    holds_objects,
     is_among,
     is_one_of,
     merged,
     possible_candidates,
+    takes_branches,
 )
 from autograph.runtime.layouts.optional import knowing
 from autograph.runtime.layouts.statement_variables import Snapshot, value_of
@@ -60,10 +60,10 @@ class ConstantChoices:
         if len(possible) == 1:
             return function(candidates[possible[0]])
         if is_pure:
-            found = _asked_at_once(value, function)
+            found = _asked_at_once(value, possible, function)
             if found is not NotImplemented:
                 return found
-        if holds_objects(value) and IN_PLACE in LOCAL.facts:
+        if takes_branches(value) and IN_PLACE in LOCAL.facts:
             raise TypeError("what is done for each of several objects is staged")
 
         snapshot = Snapshot(
@@ -148,9 +148,10 @@ def _with_constants_as_leaves(tree_map: Any) -> Any:
     return call
 
 
-def _asked_at_once(value: OneOf, function: Callable[[Any], Any]) -> Any:
+def _asked_at_once(value: OneOf, numbers: Sequence[int], function: Callable[[Any], Any]) -> Any:
+    candidates = candidates_of(value)
     try:
-        return merged(value, [function(candidate) for candidate in candidates_of(value)])
+        return merged(value, {k: function(candidates[k]) for k in numbers})
     except Exception:  # of one candidate perhaps: it is for the run to say
         return NotImplemented
 

@@ -12,6 +12,7 @@ import jax
 
 from autograph.backends.base import MISSING, Backend, LeafType, Traced
 from autograph.backends.followed import follow
+from autograph.runtime.containers.differing_kinds import DifferentKinds
 from autograph.runtime.containers.padded import Padded, as_seen, chosen, emptied
 from autograph.runtime.containers.parts import has_new_elements, parts_of
 from autograph.runtime.containers.traced_lists import TracedList
@@ -182,7 +183,10 @@ class BranchEnd:
         length on the other path, holds them in arrays: each is none of those that there were before."""
         is_replaced = has_new_elements(place, before)
         if is_replaced and (place.key in self._growing or len(place.get()) != len(before)):
-            place.owner.stack()
+            try:
+                place.owner.stack()
+            except DifferentKinds as error:
+                raise error.of(place.name) from None
         elif is_replaced:
             self.replaced.add(place.key)
         now = place.get()
