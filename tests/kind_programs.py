@@ -349,9 +349,19 @@ def rows(n):
     return found, [row[1] for row in found]
 
 
+def beside_numbers(n):
+    name = "a" if n > 1 else "b"
+    one, other = "none", 3
+    for i in range(4):
+        one, other = other, one
+        if n < i:
+            one = "bc" if i == 1 else "none"
+    return one == other, n == name, name != n, n in ("q", name), [n] == [name], (n, 1) == (name, 1)
+
+
 OF_INTEGERS = [
     *(fizz_buzz, uses_of_a_list, changed_list, polish, tokens, in_turn, until_done, factorial, keys, queue, looked_up),
-    rows,
+    *(rows, beside_numbers),
 ]
 
 

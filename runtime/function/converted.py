@@ -16,7 +16,7 @@ from autograph.runtime.effects.failed_calls import cause_of
 from autograph.runtime.effects.raise_sites import with_constants_numbered
 from autograph.runtime.effects.raising import current
 from autograph.runtime.effects.staged_raises import in_scope, refuse_large_int
-from autograph.runtime.errors import PartOfTrace, StagingError, TracersLeaked
+from autograph.runtime.errors import NoArrayOfKinds, PartOfTrace, StagingError, TracersLeaked
 from autograph.runtime.function.pickling import Sources, in_file, is_without_file
 from autograph.runtime.function.plain_calls import PlainCalls
 from autograph.runtime.function.results import first_line, returns_objects
@@ -116,6 +116,8 @@ def _called(made: Operators, conversion: Conversion, args: Any, kwargs: Any) -> 
             hold_arrays(error)
         line = line_of_operator(error, made.converter.is_converted_code) if _is_of_operator(error) else None
         if LOCAL.repeated is None or line is None or not made.converter.ask_operators(*line):
+            if isinstance(error, NoArrayOfKinds):
+                raise TypeError(str(error)).with_traceback(error.__traceback__) from None
             raise
         raise OperatorsAsked(line, functools.partial(_refused, error)) from None
 

@@ -160,12 +160,10 @@ class OneOf:
     def __jax_array__(self) -> Any:
         if chooses_values(self):
             return _variable(self).value
-        if takes_branches(self):
-            if (found := known_candidate(self)) is not self:
-                return jnp.asarray(found)
-            raise NoArrayOfKinds(f"a value that is one of {listed(self._candidates)} is no array")
+        if (found := known_candidate(self)) is not self:
+            return jnp.asarray(found)
         if not all(isinstance(candidate, int) for candidate in self._candidates):  # as members of an `enum.IntEnum` are
-            raise TypeError(f"a value that is one of {listed(self._candidates)} is no array")
+            raise NoArrayOfKinds(f"a value that is one of {listed(self._candidates)} is no array")
         return jnp.asarray([int(candidate) for candidate in self._candidates])[self._code]
 
     def __len__(self) -> int:
@@ -343,6 +341,15 @@ def chooses_values(value: OneOf) -> bool:
     """Whether a value is one of several places of arrays, Variables among them, and values: it is used as an array is."""
     candidates = candidates_of(value)
     return any(map(is_place, candidates)) or all(hasattr(type(each), "dtype") for each in candidates)
+
+
+def is_no_number(value: Any) -> bool:
+    """Whether a value is one of several constants that equal no number."""
+    if type(value) is not OneOf:
+        return False
+    return all(
+        sort_of_constant(each) is not None and not isinstance(each, int | float) for each in candidates_of(value)
+    )
 
 
 def is_place(value: Any) -> bool:

@@ -27,7 +27,7 @@ from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.large_ints import holds_number
 from autograph.runtime.layouts.objects import compared_fields
-from autograph.runtime.layouts.one_of import OneOf, class_of, each, holds_objects, takes_branches
+from autograph.runtime.layouts.one_of import OneOf, class_of, each, holds_objects, is_no_number, takes_branches
 from autograph.runtime.layouts.optional import (
     Optional,
     held_in,
@@ -316,7 +316,7 @@ class Operations(InTrace):
             equal = self.aliased.are_one(left, right)
             return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal
         if symbol in ("==", "!=") and any(
-            self._is_traced_number(one) and isinstance(other, _NO_NUMBERS)
+            self._is_traced_number(one) and (isinstance(other, _NO_NUMBERS) or is_no_number(other))
             for one, other in ((left, right), (right, left))
         ):
             return symbol == "!="
