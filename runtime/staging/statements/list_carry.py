@@ -75,6 +75,9 @@ class ListCarry:
         self.from_python = from_python
         self.tables: set[ListKey] = set()  # that are held in arrays from the start
         self._met: list[ListKey] = []  # those that an iteration was seen to read at a traced index
+        self._refitted: list[
+            tuple[TracedList, Any]
+        ] = []  # what an iteration has left in other room, each with what it held
 
     def _bound(self) -> Any:
         """How often the loop runs at most; None if that is not known."""
@@ -240,6 +243,7 @@ class ListCarry:
             if isinstance(start, Padded):
                 part.check_room(start)
                 before = part.contents()
+                self._refitted.append((part, before))
                 if isinstance(before, tuple):
                     part.set_contents(())  # which leads to what has just been made
                 held = fitted(before, start)
@@ -248,6 +252,12 @@ class ListCarry:
                     self.checks.journal.refresh()  # it holds what it held, in other room
             found[path] = list_end(part, start, key, self.backend)
         return found
+
+    def undo(self) -> None:
+        """Let the lists that `fit` has enlarged hold what they held: one from before the loop may be what a variable is bound to."""
+        for part, before in reversed(self._refitted):
+            part.set_contents(before)
+        self._refitted.clear()
 
     def relate(self, end: BodyEnd) -> None:
         """Have one bound for the lists that an iteration leaves in each other's places."""
