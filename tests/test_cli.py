@@ -37,7 +37,7 @@ SAMPLE = """
     def differs(x):
         if x > 0:
             return x
-        return x, x
+        return [x, x]
 
     compiled = ag.function(halve)
 

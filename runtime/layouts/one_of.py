@@ -1,4 +1,4 @@
-"""`OneOf`: one of several Python constants, chosen at run time."""
+"""`OneOf`: one of several Python constants, objects, or values of different kinds, chosen at run time."""
 
 from __future__ import annotations
 
@@ -39,15 +39,16 @@ _SELECTED = 8  # numbers, that change, at most: of so few one is chosen by selec
 
 @jax.tree_util.register_pytree_node_class
 class OneOf:
-    """A value that is one Python constant, or object, on one path of a traced condition and another on another.
+    """A value that is one Python constant, or object, on one path of a traced condition and another on another; or a value of
+    another kind: a number, a string, a tuple.
 
-    In converted code it behaves as the constant does: it can be compared, looked up, called and passed on. Each
-    operation is executed for every candidate, and the result for the actual constant is selected. Objects of several
+    In converted code it behaves as the value does: it can be compared, looked up, called and passed on. Each
+    operation is executed for every candidate, and the result for the actual value is selected. Objects of several
     classes each have their own attributes and methods.
 
     `autograph.function` returns the constant or object. ``jax.jit(autograph.convert(f))`` returns a `OneOf`, since XLA has no
     strings: `resolve` returns the constant. It is a pytree of one number, the index of the
-    candidate, and of those candidates that are objects.
+    candidate, and of what is no constant in the candidates.
 
     >>> import autograph as ag, jax, jax.numpy as jnp
     >>> def sign(x):
@@ -499,7 +500,7 @@ def has_number_in(value: OneOf, wanted: Sequence[int]) -> Any:
 
 
 def _needs_the_constant(value: OneOf, what: str) -> StagingError:
-    if holds_objects(value):
+    if takes_branches(value):
         needed, remedy = "object", "Test its class first: if isinstance(value, …): …, or match."
     else:
         needed, remedy = "constant", 'Compare it first: if value == "a": …, or match.'

@@ -34,6 +34,7 @@ CLASSES = {
 _KINDS = {
     "warn": "StagingWarning",
     "warn_once": "StagingWarning",
+    "NoArrayOfKinds": "TypeError",
     "OutOfRoom": "IndexError",
     "TooLargeIntError": "OverflowError",
 }
