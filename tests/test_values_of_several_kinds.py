@@ -166,3 +166,23 @@ def test_what_is_written_in_place_is_refused(written):
 def test_the_words_for_what_jax_is_given():
     with pytest.raises(TypeError, match="one of .* is no array"):
         jax.jit(lambda x: jnp.sin(ag.convert(root)(x)))(4.0)
+
+
+def test_concrete_and_compiled_functions_and_saved_modules(tmp_path):
+    class Model(ag.Module):
+        @ag.function(input_signature=[ag.TensorSpec([], "float32")])
+        def pick(self, x):
+            if x > 3:
+                return x, "two"
+            return x if x > 0 else "negative"
+
+    model = Model()
+    ag.save(model, tmp_path / "model")
+    concrete = model.pick.get_concrete_function()
+    assert "'two'" in str(concrete.structured_outputs)
+    for pick in (concrete, model.pick.lower(jnp.float32(1.0)).compile(), ag.load(tmp_path / "model").pick):
+        assert (
+            pick(jnp.float32(5.0)) == (5, "two")
+            and pick(jnp.float32(1.0)) == 1
+            and pick(jnp.float32(-1.0)) == "negative"
+        )

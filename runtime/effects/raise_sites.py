@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import re
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -48,16 +49,28 @@ def arguments_of(kind: type[BaseException], values: Sequence[Any]) -> Any:
 
 def resolved(value: Any) -> Any:
     """``value`` with the texts in it put together, and the constants instead of what is one of several."""
-    if not _has_text(value):
+    if not has_text(value):
         return value
     return jax.tree_util.tree_map(_as_text, value, is_leaf=_is_text)
 
 
 def drafted(value: Any) -> Any:
     """``value`` with something instead of each text in it, for an exception that nobody sees."""
-    if not _has_text(value):
+    if not has_text(value):
         return value
     return jax.tree_util.tree_map(lambda part: _draft(part) if _is_text(part) else part, value, is_leaf=_is_text)
+
+
+def holding(error: BaseException, drafts: Sequence[Any], arguments: Sequence[Any]) -> BaseException:
+    """An exception made of `drafted` arguments, with the arguments themselves for a handler to read."""
+    if has_text(arguments) and len(error.args) == len(drafts) and all(map(operator.is_, error.args, drafts)):
+        error.args = tuple(as_arguments(arguments))
+    return error
+
+
+def as_arguments(content: Any) -> Any:
+    """``content`` as a handler, or the class of an exception, is given it: texts are texts of the trace."""
+    return jax.tree_util.tree_map(_as_argument, content, is_leaf=_is_text)
 
 
 def with_constants_numbered(result: Any) -> Any:
@@ -93,7 +106,8 @@ def _as_argument(part: Any) -> Any:
     return TracedText(part.make, part.values) if type(part) is DeferredText else part
 
 
-def _has_text(value: Any) -> bool:
+def has_text(value: Any) -> bool:
+    """Whether a text that only the run knows, or what is one of several, is in a value."""
     return any(map(_is_text, jax.tree_util.tree_leaves(value, is_leaf=_is_text)))
 
 
@@ -150,7 +164,9 @@ class Recipe:
         """The exception that stands for it while tracing: of a class of the user's, by its converted `__init__`."""
         first, second = drafted(content)
         if not self.has_own_init:
-            return self.made_of((first, second))
+            return holding(
+                self.made_of((first, second if self.is_call else as_arguments(content[1]))), first, content[0]
+            )
         error = self.kind.__new__(self.kind, *first)
         self.initialize(error, content)
         return error
@@ -163,7 +179,7 @@ class Recipe:
 
     def initialize(self, error: BaseException, content: Any) -> None:
         """Call that `__init__`, of arguments that may be traced."""
-        first, second = jax.tree_util.tree_map(_as_argument, content, is_leaf=_is_text)
+        first, second = as_arguments(content)
         LANGUAGE.operators.call(self.kind.__init__)(error, *first, **second)
 
     def made_of(self, content: Any) -> BaseException:
@@ -328,7 +344,7 @@ class Site:
 
 def _is_draft(argument: Any) -> bool:
     """Whether an exception's argument is a text that shows traced values as JAX describes them, or none yet."""
-    return isinstance(argument, str) and (argument == "…" or _TRACER.search(argument) is not None)
+    return issubclass(type(argument), str) and (argument == "…" or _TRACER.search(argument) is not None)
 
 
 def _argument(site: Site, k: int, *values: Any) -> str:

@@ -27,6 +27,8 @@ from autograph.runtime.effects.raise_sites import (
     Remade,
     Site,
     drafted,
+    has_text,
+    holding,
     resolved,
     shows_tracer,
 )
@@ -131,7 +133,7 @@ class Raising(InTrace):
         read = _as_read(content)
         content = read if Site.values(read) else content
         try:
-            error = kind(*given, **named)
+            error = holding(kind(*given, **named), given, args)
         except Exception:
             if not Site.values(content):
                 raise
@@ -309,7 +311,7 @@ class Raising(InTrace):
             recipe = Recipe.of((AttributeError if isinstance(error, AttributeError) else TypeError)(said))
         site, values = self._site(recipe, error)
         error.__traceback__ = None  # its frames hold what the block has made
-        text = "" if values or not str(error) else f"\n    {error}"
+        text = "" if values or has_text(error.args) or not str(error) else f"\n    {error}"
         if site.is_text_of_tracers:
             raise StagingError(
                 f"{site.where}\n  The text of this {site.name} was formatted before the `raise`, from a traced "
@@ -410,7 +412,7 @@ def is_outcome(error: BaseException) -> bool:
         return is_of_numbers(error)
     if isinstance(type(error).__str__, types.FunctionType):  # no text of Python's
         return True
-    text = str(error)
+    text = "" if has_text(error.args) else str(error)
     if isinstance(error, OverflowError) and too_large_for_arrays(text) is not None:
         return False
     return _STAND_INS.search(text) is None or _OPERANDS.match(text) is not None

@@ -209,9 +209,11 @@ class OneOf:
 
     def _text(self, written: Callable[[Any], str]) -> str:
         found = OneOf.resolve(self)
-        if found is self:
+        if found is not self:
+            return written(found)
+        if isinstance(self._code, jax.core.Tracer):
             raise _needs_the_constant(self, "A text of it")
-        return written(found)
+        return repr(self)  # of types, in the description of what a function returns
 
 
 def _row_of(candidate: Any, place: tuple[int, ...]) -> Any:

@@ -54,6 +54,8 @@ def _kind_of_tree(layout: Layout) -> Any:
 
 def _is_written_in_place(layout: Layout) -> bool:
     """Whether a list, a dict or an object is in a value, which other names may hold too."""
+    if is_text_kind(layout):
+        return False
     if isinstance(layout, Static):
         return isinstance(layout.value, list | dict) or is_object(layout)
     is_container = isinstance(layout, Tree) and (layout.kind is list or is_dict_kind(layout.kind))

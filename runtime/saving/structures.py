@@ -38,7 +38,7 @@ from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.function.outputs import MadeOutput, SameObject, StaticOutput
 from autograph.runtime.heap.list_outputs import CountedList
-from autograph.runtime.layouts.one_of import OneOf
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of
 from autograph.runtime.layouts.optional import Optional, absent_in
 from autograph.runtime.saving.texts import SlotText, parts_of
 
@@ -125,8 +125,7 @@ class Encoder:
     def _node(self, value: Any) -> Node | None:
         kind = type(value)
         if kind is OneOf:  # which says that it is of the constants' class
-            (code,), constants = value.tree_flatten()
-            return ["oneof", self.node(code), list(map(self.node, constants.values))]
+            return ["oneof", self.node(code_of(value)), list(map(self.node, candidates_of(value)))]
         slot = self.take(value)
         if slot is not None:
             return ["slot", slot.number]

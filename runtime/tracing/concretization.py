@@ -103,7 +103,7 @@ def line_of_operator(error: BaseException, is_converted: Callable[[types.CodeTyp
 
 def is_of_operands(error: TypeError) -> bool:
     """Whether an operator was given a tuple and a tracer to repeat it by, or a number and what may be none."""
-    return isinstance(error, NoArrayOfKinds) or _REPEATED_TUPLE.search(str(error)) is not None
+    return isinstance(error, NoArrayOfKinds) or _REPEATED_TUPLE.search(_said(error)) is not None
 
 
 def _last_line(error: BaseException, is_converted: Callable[[types.CodeType], bool]) -> str | None:
@@ -117,7 +117,12 @@ def _last_line(error: BaseException, is_converted: Callable[[types.CodeType], bo
 
 
 def _is_of_unsorted_keys(error: BaseException) -> bool:
-    return isinstance(error, ValueError) and "while sorting pytree dictionary keys" in str(error)
+    return isinstance(error, ValueError) and "while sorting pytree dictionary keys" in _said(error)
+
+
+def _said(error: BaseException) -> str:
+    """What an error of Python's or JAX's says; nothing of one of the program's that holds what only the run knows."""
+    return error.args[0] if error.args and type(error.args[0]) is str else ""
 
 
 def _is_of_value(error: BaseException) -> bool:
@@ -232,7 +237,7 @@ def method_that_takes_out(error: BaseException) -> str | None:
 
 def _is_of_operands(error: BaseException) -> bool:
     """Whether an operator was given what it does not take beside any number: ``x + [1]``, ``None < x``."""
-    return isinstance(error, TypeError) and _OTHER_OPERAND.search(_of_containers(str(error))) is not None
+    return isinstance(error, TypeError) and _OTHER_OPERAND.search(_of_containers(_said(error))) is not None
 
 
 def _of_containers(text: str) -> str:
@@ -247,4 +252,4 @@ def _is_about_a_tracer(error: BaseException) -> bool:
         return is_of_others and isinstance(error.obj, jax.core.Tracer)
     if isinstance(error, StagingError) or not isinstance(error, TypeError | ValueError | NotImplementedError):
         return False
-    return _TRACER.search(str(error)) is not None
+    return _TRACER.search(_said(error)) is not None
