@@ -39,12 +39,11 @@ _SELECTED = 8  # numbers, that change, at most: of so few one is chosen by selec
 
 @jax.tree_util.register_pytree_node_class
 class OneOf:
-    """A value that is one Python constant, or object, on one path of a traced condition and another on another; or a value of
-    another kind: a number, a string, a tuple.
+    """A value that is one Python constant, or object, on one path of a traced condition and another on another.
 
-    In converted code it behaves as the value does: it can be compared, looked up, called and passed on. Each
-    operation is executed for every candidate, and the result for the actual value is selected. Objects of several
-    classes each have their own attributes and methods.
+    It may be of another kind there: a number on one path, a string or a tuple on another. In converted code it behaves as
+    the value does: it can be compared, looked up, called and passed on. Each operation is executed for every candidate,
+    and the result for the actual value is selected. Objects of several classes each have their own attributes and methods.
 
     `autograph.function` returns the constant or object. ``jax.jit(autograph.convert(f))`` returns a `OneOf`, since XLA has no
     strings: `resolve` returns the constant. It is a pytree of one number, the index of the
