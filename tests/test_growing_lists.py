@@ -432,7 +432,7 @@ def test_elements_of_different_structure_are_refused():
             if v > 0:
                 out.append(v)
             else:
-                out.append((v, v))
+                out.append({"v": v})
         return out
 
     assert "different structure" in refused(f, jnp.array([1.0, 2.0]))

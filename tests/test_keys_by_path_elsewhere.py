@@ -12,7 +12,6 @@ from tests.key_readers import READERS
 from tests.test_keys_by_path import VALUES, outcome
 
 REFUSED = {
-    "a_starred_tuple",
     "sets",
     "matched",
     "added_to_a_list",

@@ -230,7 +230,7 @@ def test_no_iteration_leaves_the_variable_unbound(program):
 
 
 def differing(n):
-    a, b, c = jnp.zeros(2), b"s", 0
+    a, b, c = jnp.zeros(2), range(2), 0
     while c < n:
         a = jnp.concatenate([a, a])  # makes
         b, c = "t", c + 1
@@ -247,7 +247,7 @@ def test_all_that_differs_is_named_with_both_sides_and_their_lines():
     before the loop:     float32[2]
     after one iteration: float32[4]  ({__file__}:{line})
     b
-    before the loop:     b's'
+    before the loop:     range(0, 2)
     after one iteration: 't'
   Give them the same shape and structure before the loop as its iterations leave them with.""" in str(caught.value)
 

@@ -361,7 +361,7 @@ class Joiner:
         """
         (ones, code, source), (others, other_code, other_source) = map(as_alternatives, (left, right))
         partners: dict[int, int] = {}  # of the objects on the right, on the left
-        by_identity = by_identity or self._refers
+        by_identity, widens = by_identity or self._refers, not (is_object(left.layout) and is_object(right.layout))
         for is_one in (is_one_object, functools.partial(self._is_alike, by_identity)):
             for k, other in enumerate(others):
                 left_over = (j for j in range(len(ones)) if k not in partners and j not in partners.values())
@@ -372,7 +372,7 @@ class Joiner:
         for j, one in enumerate(ones):
             partner = next((others[k] for k, found in partners.items() if found == j), None)
             if partner is None:
-                objects.append(self._only(one, 0, False))
+                objects.append(self._only(one, 0, widens))
             elif (whole := whole_of(one.layout)) is not None and whole is whole_of(partner.layout):
                 self._add(Given(whole), Given(whole))
                 objects.append(Static(whole))
@@ -382,7 +382,7 @@ class Joiner:
         for k, other in enumerate(others):
             table.append(partners.get(k, len(objects)))
             if k not in partners:
-                objects.append(self._only(other, 1, False))
+                objects.append(self._only(other, 1, widens))
         if sum(not chooses_values(each) for each in objects) > MOST_CANDIDATES:
             return self._differ(is_too_many=True)
         if len(objects) == 1:

@@ -508,7 +508,7 @@ class LoopTrace:
 
     def _undo(self, region: Region) -> None:
         """Leave all as it was before the trace of the body or of the test, and hold nothing of it."""
-        self.lists.undo()
+        self.settling.undo_lists()
         self.journal.forget(region)
         region.roll_back()
         self.carry.snapshot.restore()

@@ -135,6 +135,11 @@ class Settling:
         """How the loop carries lists."""
         return ListCarry(self.backend, self.checks, self.carry, self.options, self.from_python)
 
+    def undo_lists(self) -> None:
+        """Undo what the end of an iteration has done to lists, if the loop carries any."""
+        if (lists := Settling.lists.made(self)) is not None:
+            lists.undo()
+
     @lazy
     def joiner(self) -> Joiner:
         """Joins what the variables are before and after an iteration."""
