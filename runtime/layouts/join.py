@@ -361,7 +361,7 @@ class Joiner:
         """
         (ones, code, source), (others, other_code, other_source) = map(as_alternatives, (left, right))
         partners: dict[int, int] = {}  # of the objects on the right, on the left
-        by_identity, widens = by_identity or self._refers, not (is_object(left.layout) and is_object(right.layout))
+        by_identity, widens = by_identity or self._refers, not all(is_object(each.layout) for each in (*ones, *others))
         for is_one in (is_one_object, functools.partial(self._is_alike, by_identity)):
             for k, other in enumerate(others):
                 left_over = (j for j in range(len(ones)) if k not in partners and j not in partners.values())
