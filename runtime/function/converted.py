@@ -110,7 +110,7 @@ def _called(made: Operators, conversion: Conversion, args: Any, kwargs: Any) -> 
         if "arr.flat" in str(error):  # of a place it can be written
             hold_arrays(error)
         raise
-    except (*_OF_OPERATORS, OverflowError, AttributeError, TypeError) as error:
+    except (TypeError, OverflowError, AttributeError) as error:  # JAX's errors about values are `TypeError`s
         if isinstance(error, AttributeError) and error.name in METHODS_IN_PLACE:
             will_write(error.obj)
             hold_arrays(error)

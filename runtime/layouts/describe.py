@@ -41,11 +41,10 @@ from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is
 from autograph.runtime.layouts.one_of import (
     OneOf,
     candidates_of,
-    chooses_values,
     code_of,
+    is_of_constants,
     is_place,
     one_of,
-    takes_branches,
 )
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in
 from autograph.runtime.layouts.perhaps import GONE, Absence, Perhaps, Sentinel, perhaps
@@ -76,7 +75,7 @@ def is_leaf(value: Any) -> bool:
     kind = type(value)
     if (known := _KNOWN.get(kind)) is not None:
         return known
-    if kind is OneOf and (takes_branches(value) or chooses_values(value)):
+    if kind is OneOf and not is_of_constants(value):
         return False
     return isinstance(value, _LEAVES)
 
@@ -141,7 +140,7 @@ class _Description:
         """
         if value is None:
             return ABSENT
-        if type(value) is OneOf and (takes_branches(value) or chooses_values(value)):
+        if type(value) is OneOf and not is_of_constants(value):
             objects = [self._candidate(each, keeps) for each in candidates_of(value)]
             return Alternatives(objects, self.leaf(code_of(value)))
         if type(value) is OneOf:

@@ -336,7 +336,12 @@ def holds_objects(value: OneOf) -> bool:
 
 def takes_branches(value: OneOf) -> bool:
     """Whether what is done with a value is a branch for each candidate: it is one of several objects, or of values of different kinds."""
-    return not chooses_values(value) and any(sort_of_constant(each) is None for each in candidates_of(value))
+    return not (is_of_constants(value) or chooses_values(value))
+
+
+def is_of_constants(value: OneOf) -> bool:
+    """Whether a value is one of several constants, and of nothing else."""
+    return all(sort_of_constant(each) is not None for each in candidates_of(value))
 
 
 def chooses_values(value: OneOf) -> bool:
@@ -347,11 +352,9 @@ def chooses_values(value: OneOf) -> bool:
 
 def is_no_number(value: Any) -> bool:
     """Whether a value is one of several constants that equal no number."""
-    if type(value) is not OneOf:
+    if type(value) is not OneOf or not is_of_constants(value):
         return False
-    return all(
-        sort_of_constant(each) is not None and not isinstance(each, int | float) for each in candidates_of(value)
-    )
+    return not any(isinstance(each, int | float) for each in candidates_of(value))
 
 
 def is_place(value: Any) -> bool:
