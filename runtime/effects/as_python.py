@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.layouts.pytrees import tree_map
 from autograph.runtime.layouts.statement_variables import has_contents
 
 
@@ -24,7 +25,7 @@ def resolved_values(values: Any) -> Any:
         found = part.resolve() if _has_resolve(part) else part
         return found if found is part else resolved_values(found)
 
-    return jax.tree_util.tree_map(whole, values, is_leaf=_has_resolve)
+    return tree_map(whole, values, is_leaf=_has_resolve)
 
 
 def as_python(value: Any) -> Any:
@@ -34,10 +35,10 @@ def as_python(value: Any) -> Any:
         items = list.__iter__(value) if held is None else held.elements(int(held.length))
         return [as_python((item,))[0] for item in items]
     if isinstance(value, list | tuple | dict):
-        return jax.tree_util.tree_map(_item_as_python, value, is_leaf=has_contents)
+        return tree_map(_item_as_python, value, is_leaf=has_contents)
     if isinstance(value, collections.deque):
         return collections.deque(map(_item_as_python, value), value.maxlen)
-    return jax.tree_util.tree_map(as_number, value)
+    return tree_map(as_number, value)
 
 
 def in_a_text(value: Any) -> Any:

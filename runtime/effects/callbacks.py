@@ -16,6 +16,7 @@ from autograph.backends.selected import STAGING
 from autograph.runtime.effects.failed_calls import FailedCall, in_callback, with_number
 from autograph.runtime.effects.raising import check_finally, leave, remade
 from autograph.runtime.effects.written_state import refuse_written_state
+from autograph.runtime.layouts.pytrees import tree_flatten, tree_map
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, count_effect, is_recording
 from autograph.runtime.typing import PyTree
@@ -85,7 +86,7 @@ def do_at_run_time(act: Callable[[Any], None], content: Any, does: str) -> None:
 def _deferred(act: Callable[[Any], None], content: Any) -> tuple[Sequence[Any], Callable[..., None]]:
     """The arrays in ``content``, and what calls ``act`` with NumPy's in their places."""
     # What is shown of an exception is made of its values, which are leaves.
-    leaves, treedef = jax.tree_util.tree_flatten(jax.tree_util.tree_map(_read, content))
+    leaves, treedef = tree_flatten(tree_map(_read, content))
     is_array = [isinstance(leaf, jax.Array) for leaf in leaves]
     statics = [None if array else leaf for leaf, array in zip(leaves, is_array, strict=True)]
 
@@ -202,8 +203,8 @@ def _called(func: Callable[..., Any], inp: Sequence[Any], result: Any, convert: 
     if not isinstance(inp, list | tuple):
         raise TypeError(f"inp of {name} must be a list of arguments; got {type(inp).__name__}")
     types = None if result is None else _as_types(result)
-    inp = jax.tree_util.tree_map(_read, list(inp))
-    leaves, treedef = jax.tree_util.tree_flatten(inp)
+    inp = tree_map(_read, list(inp))
+    leaves, treedef = tree_flatten(inp)
     is_value = [isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex) for leaf in leaves]
     # What is known now stays with Python: XLA may fail on a constant that is handed to a function which it calls.
     is_operand = [isinstance(leaf, jax.core.Tracer) for leaf in leaves]
@@ -220,7 +221,7 @@ def _called(func: Callable[..., Any], inp: Sequence[Any], result: Any, convert: 
 
     operands = [leaf for leaf, operand in zip(leaves, is_operand, strict=True) if operand]
     if not is_recording():
-        return jax.tree_util.tree_map(jnp.asarray, call(*operands))
+        return tree_map(jnp.asarray, call(*operands))
     check_finally(user_location, "calls Python")
     refuse_written_state(func, name)
     count_effect()
@@ -277,7 +278,7 @@ def _fitted(result: Any, types: Any, name: str) -> Any:
     if types is None:
         return None
     treedef: Any
-    wanted, treedef = jax.tree_util.tree_flatten(types)
+    wanted, treedef = tree_flatten(types)
     if not wanted and result is None:
         return types
     found = treedef.flatten_up_to(result)

@@ -19,6 +19,7 @@ from autograph.runtime.errors import describe_location
 from autograph.runtime.layouts.constants import sort_of_constant
 from autograph.runtime.layouts.list_room import OutOfRoom, Room
 from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, is_one_of
+from autograph.runtime.layouts.pytrees import tree_flatten, tree_leaves, tree_map
 from autograph.runtime.tracing.language import LANGUAGE
 
 _TRACED = object()
@@ -51,14 +52,14 @@ def resolved(value: Any) -> Any:
     """``value`` with the texts in it put together, and the constants instead of what is one of several."""
     if not has_text(value):
         return value
-    return jax.tree_util.tree_map(_as_text, value, is_leaf=_is_text)
+    return tree_map(_as_text, value, is_leaf=_is_text)
 
 
 def drafted(value: Any) -> Any:
     """``value`` with something instead of each text in it, for an exception that nobody sees."""
     if not has_text(value):
         return value
-    return jax.tree_util.tree_map(lambda part: _draft(part) if _is_text(part) else part, value, is_leaf=_is_text)
+    return tree_map(lambda part: _draft(part) if _is_text(part) else part, value, is_leaf=_is_text)
 
 
 def holding(error: BaseException, drafts: Sequence[Any], arguments: Sequence[Any]) -> BaseException:
@@ -70,14 +71,14 @@ def holding(error: BaseException, drafts: Sequence[Any], arguments: Sequence[Any
 
 def as_arguments(content: Any) -> Any:
     """``content`` as a handler, or the class of an exception, is given it: texts are texts of the trace."""
-    return jax.tree_util.tree_map(_as_argument, content, is_leaf=_is_text)
+    return tree_map(_as_argument, content, is_leaf=_is_text)
 
 
 def with_constants_numbered(result: Any) -> Any:
     """A result that JAX takes out of a trace, with what it does not take, the constants in texts, as the numbers of such."""
-    if not any(isinstance(part, TracedText) for part in jax.tree_util.tree_leaves(result, is_leaf=_is_text)):
+    if not any(isinstance(part, TracedText) for part in tree_leaves(result, is_leaf=_is_text)):
         return result
-    return jax.tree_util.tree_map(
+    return tree_map(
         lambda part: _with_numbers(part) if isinstance(part, TracedText) else part, result, is_leaf=_is_text
     )
 
@@ -86,7 +87,7 @@ def _with_numbers(text: TracedText) -> Any:
     def numbered(leaf: Any) -> Any:
         return leaf if sort_of_constant(leaf) is None else OneOf((leaf,), CODE.type(0))
 
-    return jax.tree_util.tree_map(numbered, text)
+    return tree_map(numbered, text)
 
 
 def _draft(text: DeferredText | OneOf | Snapshot) -> Any:
@@ -108,7 +109,7 @@ def _as_argument(part: Any) -> Any:
 
 def has_text(value: Any) -> bool:
     """Whether a text that only the run knows, or what is one of several, is in a value."""
-    return any(map(_is_text, jax.tree_util.tree_leaves(value, is_leaf=_is_text)))
+    return any(map(_is_text, tree_leaves(value, is_leaf=_is_text)))
 
 
 def _is_text(value: Any) -> bool:
@@ -213,7 +214,7 @@ class Site:
         related: Sequence[Remade | None],
     ) -> None:
         self._related = tuple(None if each is None else each.site for each in related)
-        leaves, self._treedef = jax.tree_util.tree_flatten(recipe.content)
+        leaves, self._treedef = tree_flatten(recipe.content)
         traced = [isinstance(leaf, jax.core.Tracer) for leaf in leaves]
         self._statics = tuple(_TRACED if t else leaf for t, leaf in zip(traced, leaves, strict=True))
         self._recipe = recipe
@@ -230,7 +231,7 @@ class Site:
     @staticmethod
     def values(content: Any) -> list[Any]:
         """The traced values in what an exception is made from."""
-        return [leaf for leaf in jax.tree_util.tree_leaves(content) if isinstance(leaf, jax.core.Tracer)]
+        return [leaf for leaf in tree_leaves(content) if isinstance(leaf, jax.core.Tracer)]
 
     @property
     def kind(self) -> type[BaseException]:

@@ -15,6 +15,7 @@ import jax
 from autograph.runtime.containers.unordered_lists import UnorderedList
 from autograph.runtime.effects.as_python import as_python, resolved_values
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.pytrees import tree_leaves, tree_map
 from autograph.runtime.layouts.statement_variables import has_contents
 
 _SHOWN_BY = ("__str__", "__repr__", "__format__")
@@ -49,15 +50,13 @@ def with_snapshots(value: Any) -> Any:
             return part.resolve()
         return snapshot_of(part) or part if is_shown_by_class(part) else part
 
-    return jax.tree_util.tree_map(
-        shown, value, is_leaf=lambda part: isinstance(part, UnorderedList) or is_shown_by_class(part)
-    )
+    return tree_map(shown, value, is_leaf=lambda part: isinstance(part, UnorderedList) or is_shown_by_class(part))
 
 
 def snapshot_of(value: Any) -> Snapshot | None:
     """A snapshot of an object of the user's; None of one with Variables, which its methods may ask for more than values."""
     made = Snapshot.of(value) if is_shown_by_class(value) else None
-    if made is None or any(hasattr(type(leaf), "__autograph_value__") for leaf in jax.tree_util.tree_leaves(made)):
+    if made is None or any(hasattr(type(leaf), "__autograph_value__") for leaf in tree_leaves(made)):
         return None
     return made
 
@@ -69,11 +68,11 @@ def write_as_shown(make: Callable[..., str], values: Sequence[Any], read: Callab
     """
     if not any(map(any_shown_by_class, values)):
         return
-    before = jax.tree_util.tree_leaves(read())
+    before = tree_leaves(read())
     try:
         make(*values)
     except Exception:  # it asks for values
-        now = jax.tree_util.tree_leaves(read())
+        now = tree_leaves(read())
         if len(before) != len(now) or not all(map(_is_same, before, now)):
             raise
 
@@ -133,7 +132,7 @@ class Snapshot:
 
     def resolve(self) -> Any:
         """The object, of these values; itself where they are not known."""
-        if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(self.values)):
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in tree_leaves(self.values)):
             return self
         return self.made_of(as_python(resolved_values(self.values)))
 
@@ -156,4 +155,4 @@ class Snapshot:
 
 
 def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    return jax.tree_util.tree_map(function, value, is_leaf=is_plain_object)
+    return tree_map(function, value, is_leaf=is_plain_object)

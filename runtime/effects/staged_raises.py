@@ -46,7 +46,7 @@ from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.large_ints import too_large, too_large_for_arrays
 from autograph.runtime.layouts.list_room import OutOfRoom
 from autograph.runtime.layouts.one_of import each_purely, is_one_of
-from autograph.runtime.layouts.pytrees import is_pytree
+from autograph.runtime.layouts.pytrees import for_jax, is_pytree, tree_leaves, tree_map
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.concretization import asks_for_value, is_of_numbers, of_arrays
@@ -173,10 +173,10 @@ class Raising(InTrace):
         if not is_pytree(values):
             return self._known_text(make, values)
         read = _as_read(values)
-        if any(map(self.backend.is_traced, jax.tree_util.tree_leaves(read))):
+        if any(map(self.backend.is_traced, tree_leaves(read))):
             write_as_shown(make, values, lambda: _as_read(values))
             return DeferredText(make, read)
-        return self.text_now(make, *jax.tree_util.tree_map(_known_value, values))
+        return self.text_now(make, *tree_map(_known_value, values))
 
     def text_now(self, make: Callable[..., str], *values: Any) -> Any:
         """``make(*values)``: one of several texts if a value is one of several constants, a `TracedText` of traced values."""
@@ -188,7 +188,7 @@ class Raising(InTrace):
         if not is_pytree(values):
             return self._known_text(make, values)
         read = values if self.backend.is_eager() else _as_read(values)
-        if any(map(self.backend.is_traced, jax.tree_util.tree_leaves(read))):
+        if any(map(self.backend.is_traced, tree_leaves(read))):
             if self.journal.is_rolling:
                 raise NotRollable("it makes a text of what may be a Python number")
             write_as_shown(make, values, lambda: _as_read(values))
@@ -200,7 +200,7 @@ class Raising(InTrace):
         text = make(*values)
         if self.backend.is_eager() or not shows_tracer(text):
             return text
-        jax.tree_util.tree_leaves(values)  # JAX says why, where it cannot
+        tree_leaves(values)  # JAX says why, where it cannot
         raise StagingError(
             f"{user_location()}\n  A string of traced values is created here by code that is not converted: an object's `__str__`, "
             '`__repr__` or `__format__`.\n  Format the values themselves: f"{point.x}".'
@@ -480,7 +480,7 @@ def carries_values(error: BaseException) -> bool:
 
 def _as_read(values: Any) -> Any:
     """What a text is made of, as it is now: a snapshot of an object whose class defines its text."""
-    return jax.tree_util.tree_map(_traced_value, with_snapshots(values))
+    return tree_map(_traced_value, with_snapshots(values))
 
 
 def _traced_value(leaf: Any) -> Any:
@@ -499,7 +499,7 @@ def _known_value(leaf: Any) -> Any:
 
 def _refuse_unknown(journal: Journal, result: Any, function: Any) -> None:
     """Raise if what only a run would know is returned, or left in what others may read when the function has returned."""
-    for leaf in jax.tree_util.tree_leaves(result, is_leaf=lambda part: id(part) in journal.hidden or is_unknown(part)):
+    for leaf in tree_leaves(result, is_leaf=lambda part: id(part) in journal.hidden or is_unknown(part)):
         if is_unknown(leaf) or id(leaf) in journal.hidden:
             raise leaf.returned() if is_unknown(leaf) else journal.hidden[id(leaf)][1]()
     for part in parts_of(result).values():
@@ -544,7 +544,8 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
         kept = scope.frame.arguments if is_program else ()
         if LOCAL.has_perhaps:
             result = with_dicts_by_path(result, kept)
-        return with_plain_lists(result, CountedList.of if is_program else None, kept)
+        result = with_plain_lists(result, CountedList.of if is_program else None, kept)
+        return result if is_program else for_jax(result)
     except Exception as error:
         if isinstance(error, OverflowError) and not STAGING.is_plain(place):
             refuse_large_int(error)

@@ -12,6 +12,7 @@ import jax
 from autograph.runtime.function.outputs import is_stand_in
 from autograph.runtime.function.results import is_number
 from autograph.runtime.heap.object_graph import is_one_shot
+from autograph.runtime.layouts.pytrees import is_unsorted
 from autograph.runtime.signatures.signature import CallSignature
 from autograph.runtime.signatures.tensor_spec import TensorSpec
 from autograph.runtime.tracing.locations import warn
@@ -85,7 +86,8 @@ class Entry:
         """
         self.direct = None
         leaves = jax.tree_util.tree_leaves(
-            result, is_leaf=lambda part: not is_number(part) and (is_stand_in(part) or is_one_shot(part))
+            result,
+            is_leaf=lambda part: not is_number(part) and (is_stand_in(part) or is_one_shot(part) or is_unsorted(part)),
         )
         self.is_simple = self.is_simple and all(map(is_number, leaves))
 

@@ -26,6 +26,7 @@ from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, takes_branches
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import GONE, Perhaps
+from autograph.runtime.layouts.pytrees import tree_flatten, tree_leaves, tree_map
 from autograph.runtime.layouts.statement_variables import UNBOUND
 from autograph.runtime.signatures.callers_arrays import put_into
 from autograph.runtime.signatures.changed_arguments import Path
@@ -169,7 +170,7 @@ class ReferencesOutput:
 
 def _with_objects(made: Any, other: Callable[[Any], Any]) -> Any:
     """A list that is held in arrays, with others in place of what its elements may be."""
-    leaves, treedef = jax.tree_util.tree_flatten(made)
+    leaves, treedef = tree_flatten(made)
     found = jax.tree_util.tree_unflatten(treedef, leaves)
     held = found.padded
     found.set_contents(held.with_(kind=with_others(held.kind, other)))
@@ -324,7 +325,7 @@ class _Known(dict[Any, Any]):
         return self._defined[number].made(self)
 
     def _define(self, outputs: Any) -> None:
-        for each in jax.tree_util.tree_leaves(outputs, is_leaf=lambda part: type(part) is MadeOutput):
+        for each in tree_leaves(outputs, is_leaf=lambda part: type(part) is MadeOutput):
             if type(each) is MadeOutput and each.parts is not None:
                 self._defined[each.number] = each
                 self._define(each.parts)
@@ -336,7 +337,7 @@ def finished(result: Any, known: dict[Any, Any] | None = None) -> Any:
     ``known``: what has been made, by number, and the parts of the caller's arguments, by path.
     """
     known = _Known(result) if known is None else known
-    leaves, treedef = jax.tree_util.tree_flatten(result, is_leaf=is_stand_in)
+    leaves, treedef = tree_flatten(result, is_leaf=is_stand_in)
     # A list: a StopIteration that a program raises would be another error out of a generator, as `tree_map` has one.
     return jax.tree_util.tree_unflatten(treedef, [_finished_leaf(leaf, known) for leaf in leaves])
 
@@ -368,7 +369,7 @@ def _finished_leaf(leaf: Any, known: dict[Any, Any]) -> Any:
         return leaf.value.value if type(leaf.value) is SameObject else leaf.value
     if is_plain_object(leaf):  # an element of a list of traced length, made with it
         for name, value in attributes_of(leaf).items():
-            if any(map(is_stand_in, jax.tree_util.tree_leaves(value, is_leaf=is_stand_in))):
+            if any(map(is_stand_in, tree_leaves(value, is_leaf=is_stand_in))):
                 object.__setattr__(leaf, name, finished(value, known))
     return leaf
 
@@ -387,9 +388,9 @@ def types_of(result: Any, describe: Callable[[Any], Any]) -> Any:
             return leaf.with_rows(describe)
         return leaf if isinstance(leaf, StaticOutput) else describe(leaf)
 
-    typed = jax.tree_util.tree_map(leaf_of, result, is_leaf=lambda leaf: isinstance(leaf, StaticOutput | CountedList))
+    typed = tree_map(leaf_of, result, is_leaf=lambda leaf: isinstance(leaf, StaticOutput | CountedList))
     known: dict[int, Any] = {}
-    return jax.tree_util.tree_map(
+    return tree_map(
         lambda leaf: _finished_leaf(leaf, known),
         typed,
         is_leaf=lambda leaf: isinstance(leaf, StaticOutput | MadeOutput | ReferencesOutput),

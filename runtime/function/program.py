@@ -27,6 +27,7 @@ from autograph.runtime.function.outputs import Changed, finished
 from autograph.runtime.function.program_state import State
 from autograph.runtime.function.results import first_line
 from autograph.runtime.layouts.list_room import OutOfRoom, Rooms, refuse_to_run_again
+from autograph.runtime.layouts.pytrees import tree_flatten, tree_leaves
 from autograph.runtime.lazy import lazy
 from autograph.runtime.signatures.changed_arguments import Changes
 from autograph.runtime.signatures.inputs import type_key
@@ -217,7 +218,7 @@ class Program:
 
     def _refuse_changes(self, results: Any) -> Any:
         if self.changes is not None:
-            parts = jax.tree_util.tree_leaves(results, is_leaf=lambda part: isinstance(part, Changed))
+            parts = tree_leaves(results, is_leaf=lambda part: isinstance(part, Changed))
             if any(isinstance(part, Changed) for part in parts):
                 raise ArgumentsChanged(self, self.changes)
         return results
@@ -411,7 +412,7 @@ class Program:
                 args = (self._instance(), *args)
             with following(self, operands, written):
                 result = self._function(*args, **kwargs)
-            leaves, treedef = jax.tree_util.tree_flatten(result)
+            leaves, treedef = tree_flatten(result)
             structure[:] = treedef, len(leaves)
             return leaves
 

@@ -20,7 +20,7 @@ from autograph.runtime.containers.unordered_lists import UnorderedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.object_graph import is_one_shot
 from autograph.runtime.heap.places import ContentsPlace, Place
-from autograph.runtime.layouts.pytrees import holds_itself
+from autograph.runtime.layouts.pytrees import holds_itself, tree_flatten
 from autograph.runtime.tracing.locations import user_location
 
 _TRACED = (TracedList, TracedDeque, TracedTuple, TracedSet, TracedDict, UnorderedList)
@@ -50,7 +50,7 @@ def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = 
 
 
 def _with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None, kept: Container[int]) -> Any:
-    leaves, treedef = jax.tree_util.tree_flatten(
+    leaves, treedef = tree_flatten(
         value, is_leaf=lambda part: id(part) in kept or isinstance(part, TracedList) or is_one_shot(part)
     )
     if not any(isinstance(leaf, TracedList) for leaf in leaves):

@@ -11,6 +11,7 @@ import numpy as np
 from autograph.runtime.layouts.dict_kinds import dict_kind, is_sorted_by_jax
 from autograph.runtime.layouts.optional import is_known
 from autograph.runtime.layouts.perhaps import GONE, Perhaps, has_perhaps
+from autograph.runtime.layouts.pytrees import tree_flatten
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.typing import PyTree
 
@@ -186,7 +187,7 @@ def with_dicts_by_path(value: Any, kept: Container[int]) -> Any:
         inside = {key: _inside(part, kept) for key, part in _in_order(leaf)}
         return dict_by_path(inside, _kind_of(leaf))
 
-    leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
+    leaves, treedef = tree_flatten(value, is_leaf=is_leaf)
     if not any(map(is_leaf, leaves)):
         return value
     return jax.tree_util.tree_unflatten(treedef, list(map(replaced, leaves)))
@@ -212,7 +213,7 @@ def sorted_as_by_jax(value: Any) -> Any:
         held = {key: leaf[key].held if type(leaf[key]) is Perhaps else leaf[key] for key in keys}
         return _kind_of(leaf)({key: sorted_as_by_jax(each) for key, each in held.items()})
 
-    leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
+    leaves, treedef = tree_flatten(value, is_leaf=is_leaf)
     if not any(map(is_leaf, leaves)):
         return value
     return jax.tree_util.tree_unflatten(treedef, list(map(replaced, leaves)))

@@ -32,6 +32,7 @@ from autograph.runtime.layouts.kinds import (
 from autograph.runtime.layouts.one_of import MOST_CANDIDATES
 from autograph.runtime.layouts.one_of import listed as constants_listed
 from autograph.runtime.layouts.perhaps import Sentinel
+from autograph.runtime.layouts.pytrees import tree_map
 from autograph.runtime.layouts.references import is_variable
 from autograph.runtime.layouts.statement_variables import items_of_sequence
 
@@ -149,7 +150,7 @@ def _element_of(buffer: Layout) -> Layout:
 
 def _text(value: object) -> str:
     if type(value) in (list, tuple, dict):
-        return str(jax.tree_util.tree_map(lambda leaf: Shown(_text(leaf)), value))
+        return str(tree_map(lambda leaf: Shown(_text(leaf)), value))
     if (items := items_of_sequence(value)) is not None:
         return str([Shown(_text(item)) for item in items])
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")

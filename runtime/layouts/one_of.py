@@ -18,6 +18,7 @@ from autograph.runtime.errors import NoArrayOfKinds, StagingError
 from autograph.runtime.layouts.constants import is_same_constant, place_of, sort_of_constant
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.perhaps import is_perhaps
+from autograph.runtime.layouts.pytrees import tree_flatten, tree_map
 from autograph.runtime.layouts.references import is_reference, is_variable
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
@@ -217,7 +218,7 @@ class OneOf:
 
 def _row_of(candidate: Any, place: tuple[int, ...]) -> Any:
     """What a candidate is in one row of a batch."""
-    return jax.tree_util.tree_map(lambda leaf: leaf[place] if isinstance(leaf, jax.Array) else leaf, candidate)
+    return tree_map(lambda leaf: leaf[place] if isinstance(leaf, jax.Array) else leaf, candidate)
 
 
 class _Part:
@@ -251,7 +252,7 @@ def _opened(candidate: Any, parts: list[PyTree]) -> Any:
     """A constant, or how another candidate is built of what is added to ``parts``."""
     if sort_of_constant(candidate) is not None:
         return candidate
-    leaves, treedef = jax.tree_util.tree_flatten(candidate)
+    leaves, treedef = tree_flatten(candidate)
     is_constant = [sort_of_constant(leaf) is not None for leaf in leaves]
     parts += [leaf for leaf, constant in zip(leaves, is_constant, strict=True) if not constant]
     return _Opened(

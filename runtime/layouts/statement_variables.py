@@ -23,7 +23,7 @@ from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, is_one_of
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import perhaps
-from autograph.runtime.layouts.pytrees import is_pytree
+from autograph.runtime.layouts.pytrees import is_pytree, tree_flatten, tree_leaves, tree_map
 from autograph.runtime.layouts.references import is_reference
 
 
@@ -315,44 +315,9 @@ def flatten(value: Any, keep_containers: bool = False) -> tuple[list[Any], Struc
     def is_leaf(part: Any) -> bool:
         return is_state(part) or (keep_containers and part is not value and is_mutable_container(part))
 
-    try:
-        leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
-    except ValueError:  # of the keys of a dict, which JAX sorts
-        leaves, treedef = jax.tree_util.tree_flatten(_without_sorting(value, is_leaf), is_leaf=is_leaf)
+    leaves, treedef = tree_flatten(value, is_leaf)
     template = in_order(value, jax.tree_util.tree_unflatten(treedef, range(len(leaves))))
     return leaves, Structure(treedef, template)
-
-
-@jax.tree_util.register_pytree_node_class
-class _UnsortedDict:
-    """What stands, while a pytree is flattened, for a dict whose keys cannot be sorted; it is unflattened to a dict."""
-
-    def __init__(self, items: dict[Any, Any]) -> None:
-        self.items = items
-
-    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        return tuple(self.items.values()), tuple(self.items)
-
-    @classmethod
-    def tree_unflatten(cls, keys: tuple[Any, ...], children: Sequence[Any]) -> Any:
-        return dict(zip(keys, children, strict=True))
-
-
-def _without_sorting(value: Any, is_leaf: Callable[[Any], bool]) -> Any:
-    """A pytree with an `_UnsortedDict` in the place of each dict whose keys have no order."""
-    if is_leaf(value):
-        return value
-    if (parts := items_of_sequence(value)) is not None:
-        made = [_without_sorting(part, is_leaf) for part in parts]
-        return value.holding(tuple(made)) if has_contents(value) else type(value)(made)
-    if type(value) is not dict:
-        return value
-    items = {key: _without_sorting(part, is_leaf) for key, part in value.items()}
-    try:
-        sorted(items)
-    except TypeError:
-        return _UnsortedDict(items)
-    return items
 
 
 def in_order(template: Any, value: Any) -> Any:
@@ -389,7 +354,7 @@ def _fills_up(value: Any) -> bool:
 
 def prepared(value: Any, bound: Any) -> Any:
     """A pytree whose TensorArrays have room for what a loop of so many iterations (None: not known) may write."""
-    leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=_fills_up)
+    leaves, treedef = tree_flatten(value, _fills_up)
     if not any(map(_fills_up, leaves)):
         return value
     return jax.tree_util.tree_unflatten(
@@ -399,8 +364,8 @@ def prepared(value: Any, bound: Any) -> Any:
 
 def counts_in(template: Any) -> set[int]:
     """Which leaves are the numbers of elements of TensorArrays, in a value whose leaves are numbered."""
-    parts = jax.tree_util.tree_leaves(template, is_leaf=_fills_up)
-    return {jax.tree_util.tree_leaves(part)[-1] for part in parts if _fills_up(part) and part.dynamic_size}
+    parts = tree_leaves(template, is_leaf=_fills_up)
+    return {tree_leaves(part)[-1] for part in parts if _fills_up(part) and part.dynamic_size}
 
 
 def is_mutable_container(value: Any) -> bool:
@@ -442,7 +407,7 @@ def write_into(container: Any, new: Any) -> Any:
 
 def _leaves_in(value: Any, around: frozenset[int] = frozenset()) -> Iterator[Any]:
     """The leaves of a value, and of the attributes of objects in it; of one of several constants or objects its number."""
-    for leaf in jax.tree_util.tree_leaves(value, is_leaf=is_one_of):
+    for leaf in tree_leaves(value, is_leaf=is_one_of):
         if is_one_of(leaf):
             yield code_of(leaf)
         elif not is_plain_object(leaf):
@@ -466,7 +431,7 @@ def _with_leaves(value: Any, replace: Callable[[Any], Any], around: frozenset[in
                 object.__setattr__(leaf, name, new)
         return leaf
 
-    return jax.tree_util.tree_map(leaf_of, value, is_leaf=is_one_of)
+    return tree_map(leaf_of, value, is_leaf=is_one_of)
 
 
 class Marks:

@@ -217,6 +217,11 @@ class Encoder:
             inner = ["set", sorted(map(self.key, parts), key=canonical)]
         elif kind is collections.deque:
             inner = ["deque", list(map(self.node, parts)), self.node(value.names)]
+        elif kind is dict:  # whose keys have no order
+            inner = [
+                "dict",
+                [[self.key(key), self.node(part)] for key, part in zip(value.names[0], parts, strict=True)],
+            ]
         elif not issubclass(kind, list | dict | tuple | collections.deque):
             name = "dataclass" if dataclasses.is_dataclass(kind) else "object"
             inner = self._record(name, kind, value.names, parts)

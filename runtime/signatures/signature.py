@@ -21,6 +21,8 @@ import numpy as np
 from autograph.runtime.code.generated import refusal_of_call
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import is_leaf as holds_nothing
+from autograph.runtime.layouts.dict_kinds import dict_kind
+from autograph.runtime.layouts.pytrees import UnsortedDict, is_unsorted, tree_leaves
 from autograph.runtime.layouts.static_values import StaticLeaf, WholeArgument, static_leaf
 from autograph.runtime.signatures.chosen_arguments import (
     ArgumentOptions,
@@ -356,15 +358,20 @@ def is_record(value: Any) -> bool:
 
 
 def as_tree(tree: Any) -> Any:
-    """``tree`` with each plain dataclass in it as a `Record`, and each object of flax.nnx as one leaf."""
+    """``tree`` with each plain dataclass in it as a `Record`, each object of flax.nnx as one leaf, and dicts that JAX can flatten."""
     tree = held(tree)
-    leaves, treedef = jax.tree_util.tree_flatten(tree)
-    if not any(is_record(leaf) for leaf in leaves):
+    try:
+        leaves, treedef = jax.tree_util.tree_flatten(tree)
+    except (TypeError, ValueError):  # of the keys of a dict
+        leaves, treedef = jax.tree_util.tree_flatten(tree, is_leaf=is_unsorted)
+    if not any(is_record(leaf) or is_unsorted(leaf) for leaf in leaves):
         return tree
-    return jax.tree_util.tree_unflatten(treedef, [_as_record(leaf) for leaf in leaves])
+    return jax.tree_util.tree_unflatten(treedef, list(map(_as_node, leaves)))
 
 
-def _as_record(leaf: Any) -> Any:
+def _as_node(leaf: Any) -> Any:
+    if is_unsorted(leaf):
+        return UnsortedDict(dict_kind(leaf), {key: as_tree(part) for key, part in dict.items(leaf)})
     if not is_record(leaf):
         return leaf
     names = tuple(f.name for f in dataclasses.fields(leaf))
@@ -382,7 +389,7 @@ def dictionary_key_types(tree: Any) -> tuple[type, ...]:
             found.extend(type(key) for key in node if type(key) is not str)
         return False
 
-    jax.tree_util.tree_leaves(tree, is_leaf=visit)
+    tree_leaves(tree, visit)
     return tuple(found)
 
 

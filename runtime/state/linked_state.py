@@ -23,6 +23,7 @@ import numpy as np
 from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.one_of import candidates_of, is_one_of, listed
+from autograph.runtime.layouts.pytrees import tree_flatten
 from autograph.runtime.layouts.static_values import WholeArgument
 from autograph.runtime.state.held import Held
 from autograph.runtime.state.variables import current_frame
@@ -314,7 +315,7 @@ def held(tree: Any) -> Any:
             return True
         return False
 
-    leaves, treedef = jax.tree_util.tree_flatten(tree, is_leaf=is_whole)
+    leaves, treedef = tree_flatten(tree, is_leaf=is_whole)
     if not nodes:
         return tree
     return jax.tree_util.tree_unflatten(treedef, [NodeArgument(leaf) if id(leaf) in nodes else leaf for leaf in leaves])
@@ -324,7 +325,7 @@ def released(tree: Any) -> Any:
     """``tree`` with the objects themselves instead of each `NodeArgument`."""
     if "flax.nnx" not in sys.modules and "keras" not in sys.modules:
         return tree
-    leaves, treedef = jax.tree_util.tree_flatten(tree)
+    leaves, treedef = tree_flatten(tree)
     if not any(type(leaf) is NodeArgument for leaf in leaves):
         return tree
     return jax.tree_util.tree_unflatten(

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.layouts.one_of import chooses_values, is_one_of
+from autograph.runtime.layouts.pytrees import tree_map
 from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.state.given_arrays import LocalArray, as_place, given_as_place, is_given
 
@@ -43,12 +44,12 @@ def making_places(called: Any, call: Callable[..., Any]) -> Callable[..., Any]:
 
 def with_places(values: Any) -> Any:
     """The arguments of a function that is traced, with places where arrays are."""
-    return jax.tree_util.tree_map(given_as_place, values)
+    return tree_map(given_as_place, values)
 
 
 def without_places(values: Any) -> Any:
     """A result, with arrays where such places are."""
-    return jax.tree_util.tree_map(_array_of, values, is_leaf=lambda leaf: isinstance(leaf, LocalArray))
+    return tree_map(_array_of, values, is_leaf=lambda leaf: isinstance(leaf, LocalArray))
 
 
 def _array_of(leaf: Any) -> Any:

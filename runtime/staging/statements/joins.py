@@ -8,8 +8,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
-
 from autograph.backends.base import MISSING, Backend, LeafType, Traced
 from autograph.backends.followed import follow
 from autograph.runtime.containers.differing_kinds import DifferentKinds
@@ -47,6 +45,7 @@ from autograph.runtime.layouts.kinds import (
 from autograph.runtime.layouts.mismatches import Mismatch, listed, remedy, sides, variables_of
 from autograph.runtime.layouts.optional import is_known, knowing
 from autograph.runtime.layouts.perhaps import Absence, Perhaps
+from autograph.runtime.layouts.pytrees import tree_leaves
 from autograph.runtime.layouts.sides import injected, with_numbers
 from autograph.runtime.layouts.statement_variables import UNBOUND, has_contents
 from autograph.runtime.staging.access.outside_lists import write_later
@@ -108,7 +107,7 @@ class _HeldBefore:
     @functools.cached_property
     def _ids(self) -> set[int]:
         items = list(self._held.values()) if isinstance(self._held, dict) else self._held
-        return set(map(id, jax.tree_util.tree_leaves(items, is_leaf=_is_container)))
+        return set(map(id, tree_leaves(items, is_leaf=_is_container)))
 
     def __call__(self, container: Any) -> bool:
         return id(container) in self._ids
