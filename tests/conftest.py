@@ -36,6 +36,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--share", metavar="K/N", help="run one of N shares of the tests, as `tests/shares.py` says")
     parser.addoption(
+        "--of-one-python", action="store_true", help="with --share: run also the tests of which one run is enough"
+    )
+    parser.addoption(
         "--machine-code",
         choices=["yes", "no"],
         help="run the tests that are about it, or all others: `tests/shares.py`",
@@ -49,7 +52,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     files = held = all_files()
     share, machine_code = session.config.getoption("--share"), session.config.getoption("--machine-code")
     try:
-        held = files if share is None else in_share(files, share)
+        held = files if share is None else in_share(files, share, session.config.getoption("--of-one-python"))
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
     if machine_code is not None:

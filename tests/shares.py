@@ -1,8 +1,9 @@
 """Which tests a run holds that is one of several: on several Pythons, and with several options of XLA.
 
-What most tests check depends on JAX's version and not on Python's. `pytest --share=K/N` runs the K-th of N shares of their
-files, and all files of the others: N runs, each on a Python of its own with the same JAX, run each test at least once, and
-those on which Python's version bears on every one. Without `--share` a run holds those, too, on which neither version bears.
+What most tests check depends on no version of Python or JAX. `pytest --share=K/N` runs the K-th of N shares of their files,
+and all files on which Python's version bears: N runs, each on a Python of its own, run each test at least once, and those on
+every Python. One of them, with ``--of-one-python``, runs also the tests of which one run is enough, whichever Python it is on.
+Without ``--share`` a run holds all tests.
 
 `pytest --machine-code=yes` runs the files that are about the numbers of whole programs, which machine code computes, and
 `--machine-code=no` all others: two runs, of which the second may have XLA generate machine code in its quickest way.
@@ -33,7 +34,7 @@ OF_EACH_PYTHON = frozenset(
 )
 
 # About this repository: its tools for measuring, demonstrating and trying generated programs, the texts of its sources, the
-# programs of its documents and these runs. What the tools and documents run, other tests run on each JAX.
+# programs of its documents and these runs.
 OF_ONE_PYTHON = frozenset(
     [
         *["test_bench", "test_bench_first_call", "test_bench_platform_choices", "test_bench_ports"],
@@ -47,14 +48,13 @@ OF_ONE_PYTHON = frozenset(
 # before it generates machine code, is the same for all tests with each of XLA's options.
 OF_MACHINE_CODE = frozenset(
     [
-        *["test_algorithms", "test_corpus", "test_corpus_transforms", "test_demo", "test_examples", "test_programs"],
-        "test_random",
+        *["test_algorithms", "test_demo", "test_examples", "test_programs", "test_random"],
     ]
 )
 
 
-def in_share(files: Iterable[Path], share: str) -> frozenset[Path]:
-    """Those of the files that a share, ``"K/N"``, holds.
+def in_share(files: Iterable[Path], share: str, of_one_python: bool = False) -> frozenset[Path]:
+    """Those of the files that a share, ``"K/N"``, holds, with or without those of which one run is enough.
 
     Raises:
       ValueError: The share is not of the form K/N with 1 <= K <= N.
@@ -62,10 +62,12 @@ def in_share(files: Iterable[Path], share: str) -> frozenset[Path]:
     number, _, count = share.partition("/")
     if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
         raise ValueError(f"--share={share}: it is of the form K/N with 1 <= K <= N, as in --share=1/2")
-    shared = {file for file in files if file.stem not in OF_ONE_PYTHON}
-    every = {file for file in shared if file.stem in OF_EACH_PYTHON}
-    others = sorted(shared - every)
-    return frozenset(every) | frozenset(others[int(number) - 1 :: int(count)])
+    alone = {file for file in files if file.stem in OF_ONE_PYTHON}
+    every = {file for file in files if file.stem in OF_EACH_PYTHON}
+    others = sorted(set(files) - alone - every)
+    return (
+        frozenset(every) | frozenset(others[int(number) - 1 :: int(count)]) | frozenset(alone if of_one_python else ())
+    )
 
 
 def all_files() -> frozenset[Path]:

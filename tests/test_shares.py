@@ -8,11 +8,11 @@ from tests.shares import OF_EACH_PYTHON, OF_MACHINE_CODE, OF_ONE_PYTHON, all_fil
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_shares_hold_every_file(count):
     files = all_files()
-    shares = [in_share(files, f"{number}/{count}") for number in range(1, count + 1)]
-    assert frozenset().union(*shares) == {file for file in files if file.stem not in OF_ONE_PYTHON}
+    shares = [in_share(files, f"{number}/{count}", of_one_python=number == count) for number in range(1, count + 1)]
+    assert frozenset().union(*shares) == files
     for file in files:
         held_by = sum(file in share for share in shares)
-        assert held_by == (count if file.stem in OF_EACH_PYTHON else file.stem not in OF_ONE_PYTHON)
+        assert held_by == (count if file.stem in OF_EACH_PYTHON else 1)
 
 
 def test_the_files_that_are_named_exist():
