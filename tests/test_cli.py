@@ -36,7 +36,7 @@ SAMPLE = """
 
     def differs(x):
         if x > 0:
-            return x
+            return {1, 2}
         return [x, x]
 
     compiled = ag.function(halve)

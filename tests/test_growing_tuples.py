@@ -157,7 +157,7 @@ def test_under_transforms_of_jax():
 @pytest.mark.parametrize(
     ("program", "words"),
     [
-        (lambda xs: (1, [2]) if xs[0] > 0 else (1, 2), "different types"),
+        (lambda xs: (1, [2]) if xs[0] > 0 else (1, {2: 3}), "different types"),
         (lambda xs: (1, [2]) if xs[0] > 0 else (1, 2, 3), "different types"),
         (lambda xs: {(1,) if xs[0] > 0 else (1, 2): 3}, "its hash is known only at run time"),
     ],

@@ -397,7 +397,7 @@ def test_branches_of_a_try_in_a_try_are_named_by_their_line():
         try:
             found = [7 // n]
         except ZeroDivisionError:
-            found = -1.0
+            found = {"n": -1.0}
         finally:
             n = n + 1
         return found

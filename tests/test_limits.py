@@ -114,13 +114,24 @@ def branches():
         return y
 
     def kinds(x):
-        return "a" if x > 0 else 1, (x, "b") if x > 3 else x, math.sin if x > 3 else "c"
+        numbers = "a" if x > 0 else 1, (x, "b") if x > 3 else x, math.sin if x > 3 else "c"
+        return numbers, [x, 2 * x] if x > 0 else "none", {"k": x} if x > 0 else 2.0
+
+    def in_iterations(x):
+        found = "none"
+        for k in ag.range(9):
+            if x > k:
+                found = [k]
+        return found
 
     refused(shapes, X)
     for value in (X, -X):
         agrees(kinds, value)
-    for written in ([1], {"k": 1}, {1}, ([1], 2), http.HTTPStatus.OK):
+    for written in ({1}, collections.deque([1]), http.HTTPStatus.OK):
         refused(lambda x: written if x > 0 else 1, X)  # noqa: B023 (called at once)
+    refused(lambda x: [x] if x > 0 else {"k": x}, X)
+    refused(lambda x: [x] if x > 0 else ([x], x), X)
+    refused(in_iterations, X)
     assert ag.function(lambda x: 1 if x > 0 else 2.5)(X).dtype == jnp.float32
 
 

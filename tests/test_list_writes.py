@@ -420,7 +420,7 @@ def test_long_lists_are_written_by_unrolled_loops_at_indices_they_know():
 
 
 REFUSED = {
-    "text": (lambda i: _write(["a", "b"], i, [5.0]), ["items[key] = value", "traced index", "5.0", "'a'"]),
+    "text": (lambda i: _write(["a", "b"], i, {5.0}), ["items[key] = value", "traced index", "5.0", "'a'"]),
 }
 
 

@@ -1,7 +1,5 @@
 """What cannot be converted or staged is refused, in the user's words: the line, the variable, both facts."""
 
-import re
-
 import jax
 import jax.numpy as jnp
 import pytest
@@ -31,14 +29,14 @@ def line_of(function, text):
 def test_branches_of_different_structure():
     def f(x):
         if x > 0:
-            pair = (x, x)
+            pair = {"a": x}
         else:
             pair = [x, x, x]
         return pair
 
     message = refusal(f, X)
     assert "'pair'" in message and line_of(f, "if x > 0") in message
-    assert re.search(r"tuple|\(", message) and re.search(r"list|\[", message)
+    assert "{'a': " in message and "[~float32[]" in message or "[float32[]" in message
 
 
 def test_branches_of_different_shape():
@@ -86,12 +84,12 @@ def test_variable_that_one_branch_leaves_unbound_and_no_one_reads():
     assert jax.jit(ag.convert(f))(X) == 4.0
 
 
-def test_list_in_one_branch_and_text_in_the_other():
+def test_set_in_one_branch_and_text_in_the_other():
     def f(x):
         if x > 0:
             label = "positive"
         else:
-            label = [0]
+            label = {0}
         return x * len(str(label))
 
     message = refusal(f, X)

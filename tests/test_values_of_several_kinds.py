@@ -157,10 +157,9 @@ def test_a_variable_of_the_caller():
     assert add(jnp.float32(2.0)) == 2 and add(jnp.float32(-1.0)) == 2 and total.numpy() == 2
 
 
-@pytest.mark.parametrize("written", [[1.0], {"k": 1.0}, {1.0}, ([1.0], 2.0), (Box(1.0), 2.0)], ids=str)
-def test_what_is_written_in_place_is_refused(written):
+def test_a_set_and_something_else_is_refused():
     with pytest.raises(ag.StagingError, match="different types|cannot be selected"):
-        ag.function(lambda x: written if x > 0 else "none")(jnp.float32(1.0))
+        ag.function(lambda x: {1.0} if x > 0 else "none")(jnp.float32(1.0))
 
 
 def test_the_words_for_what_jax_is_given():

@@ -106,10 +106,13 @@ def _with_class(path: Path, value: Any) -> Path:
 
 
 def _candidates(value: OneOf, path: Path) -> Iterator[tuple[Path, Any]]:
-    """The objects that a value may be, each with its path."""
+    """What a value may be, each with its path: at most one holds lists or dicts and is no object, and is where the value is."""
     count: collections.Counter[type] = collections.Counter()
     for candidate in candidates_of(value):
         kind = type(candidate)
+        if not is_plain_object(candidate):
+            yield path, candidate
+            continue
         yield (*path, _Of(kind, count[kind])), candidate
         count[kind] += 1
 

@@ -30,6 +30,9 @@ def sequence_class(value: Any) -> type | None:
     return next((kind for kind in (list, tuple) if isinstance(value, kind)), None)
 
 
+_NO_LISTS = frozenset([str, bytes, bool, int, float, complex, tuple, dict, set, frozenset, type(None)])  # equal to none
+
+
 class NoItemError(ValueError):
     """A value is searched for in a list that is empty while tracing."""
 
@@ -75,11 +78,15 @@ class SearchedList(list[Any]):
         return as_padded(self.contents())
 
     def __eq__(self, other: object) -> bool:
+        if type(other) in _NO_LISTS and self.stands_for is list:
+            return NotImplemented
         return self is other or list(self) == other
 
     __hash__ = None
 
     def __ne__(self, other: object) -> bool:
+        if type(other) in _NO_LISTS and self.stands_for is list:
+            return NotImplemented
         return self is not other and list(self) != other
 
     def __lt__(self, other: Any) -> Any:

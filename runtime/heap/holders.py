@@ -25,6 +25,7 @@ from autograph.runtime.containers.referring_kinds import references_of
 from autograph.runtime.heap.object_graph import VIEWS, in_pytree, within_iterator
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS as _CONTAINERS
 from autograph.runtime.heap.reach import FUNCTIONS_IN, own_namespace, slots_held
+from autograph.runtime.layouts.one_of import OneOf, candidates_of
 from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.layouts.statement_variables import contents_of_cells
 
@@ -207,6 +208,8 @@ def parts_held(value: Any) -> Iterable[Any]:
     if isinstance(value, types.CoroutineType):
         return within_iterator(value)
     kind = type(value)
+    if kind is OneOf:
+        return candidates_of(value)
     if kind is Padded:
         return [*in_pytree(value), *references_of(value.kind)]
     if kind in FUNCTIONS_IN:

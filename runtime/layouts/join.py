@@ -65,7 +65,7 @@ from autograph.runtime.layouts.sides import (
     is_choice,
 )
 from autograph.runtime.layouts.text_kinds import is_text_layout
-from autograph.runtime.layouts.value_kinds import kind_of
+from autograph.runtime.layouts.value_kinds import holds_containers, kind_of
 
 
 class Types(Protocol):
@@ -99,7 +99,7 @@ class Joiner:
 
         Args:
           is_known: tells objects that were there before the statement.
-          chooses: whether lists join to `Either`.
+          chooses: whether lists join to `Either`, and may be beside values of other kinds.
           grows: whether what is joined may be carried by a loop: a list of Python's in something else keeps its length then.
           refers: whether two such objects are never chosen attribute by attribute.
         """
@@ -387,6 +387,8 @@ class Joiner:
             return self._differ(is_too_many=True)
         if len(objects) == 1:
             return objects[0]
+        if sum(map(holds_containers, objects)) > self._chooses:
+            return self._differ()
         if isinstance(other_source, Given):
             other_code, other_source = Static(table[0]), Given(table[0])
         elif table != list(range(len(table))):

@@ -181,8 +181,8 @@ def remedy(mismatches: Sequence[Mismatch]) -> str:
         _is_no_array(one) or _is_no_array(other) or _is_container(one) != _is_container(other) for one, other in sides
     ):
         return (
-            "A number, a text, a tuple or an object may be one of several kinds by path, a list, dict or set may not: assign one of these "
-            "on every path, or on none."
+            "Of values that differ in kind by path one may be a list or dict, outside of loops, and none a set: assign one of these on "
+            "every path, or on none."
         )
     return "XLA needs one type for both: use the same shape and structure (jnp.broadcast_to, jnp.zeros_like …)."
 

@@ -24,32 +24,37 @@ from autograph.runtime.layouts.text_kinds import is_text_kind
 
 
 def kind_of(layout: Layout) -> Any:
-    """What a value that is no number is, as far as it may be something else on the other path; None of what may not be.
-
-    What is written in place may not, such as a list: of the one that is chosen there would be a copy.
-    """
+    """What a value that is no number is, as far as it may be something else on the other path; None of what may not be."""
     if isinstance(layout, Constants | Static) and (sorts := set(map(sort_of_constant, candidates_in(layout)))) != {
         None
     }:
         return None if any(map(is_of_other, sorts)) else "constant"
     if is_object(layout):
         return None if chooses_values(layout) else type(layout) is Alternatives or "object"
-    return _kind_of_tree(layout)
-
-
-def _kind_of_tree(layout: Layout) -> Any:
-    """What a tuple, a text of the run or a pytree of the user's is; None of what is written in place, or has that in it."""
-    if not isinstance(layout, Tree) or isinstance(layout, Seq):
+    if not isinstance(layout, Tree):
         return None
-    if is_text_kind(layout):
+    if isinstance(layout, Seq):
+        return list if _class_of(layout) is list else None
+    if is_text_kind(layout) or layout.kind in (list, tuple) or is_dict_kind(layout.kind):
         return layout.kind
-    if any(map(_is_written_in_place, layout.parts)):
-        return None
-    if layout.kind is tuple:
-        return tuple
-    held = layout.kind.node_data()[0] if isinstance(layout.kind, jax.tree_util.PyTreeDef) else list
+    held = _class_of(layout)
     is_ours = held.__module__.partition(".")[0] == "autograph"
     return None if is_ours or issubclass(held, list | dict) else layout.kind
+
+
+def _class_of(layout: Tree) -> type:
+    """The class of a node of a pytree; of a list of ours, the class of Python's that it is to the user."""
+    held = layout.kind.node_data()[0] if isinstance(layout.kind, jax.tree_util.PyTreeDef) else list
+    found: type = getattr(held, "stands_for", held)
+    return found
+
+
+def holds_containers(layout: Layout) -> bool:
+    """Whether a value that is no object is, or has in it, what is written in place: a list, a dict or an object.
+
+    Of several kinds one may: where it is among them, it is in the place of the value, whichever of them is there.
+    """
+    return not is_object(layout) and _is_written_in_place(layout)
 
 
 def _is_written_in_place(layout: Layout) -> bool:

@@ -1,4 +1,4 @@
-"""Methods and attributes of Python's numbers that arrays lack, of traced numbers."""
+"""Attributes: those of Python's numbers that arrays lack, of traced numbers, and what says that there is none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+import numpy as np
+
+from autograph.runtime.layouts.perhaps import read
 
 
 def _bits(value: Any) -> Any:
@@ -62,3 +66,19 @@ OF_TRACED_NUMBERS: Mapping[str, Callable[[Any], Any]] = types.MappingProxyType(
     }
 )
 """By name, what a traced number has for it."""
+
+
+def attribute_of(value: Any, name: str) -> Any:
+    """An attribute of a value.
+
+    Raises:
+      AttributeError: it has none; of a traced number in the words that Python has for a number, as what a block does where it runs.
+    """
+    try:
+        return read(getattr(value, name))
+    except AttributeError:
+        if not isinstance(value, jax.core.Tracer) or np.ndim(value):
+            raise
+        is_python = jax.typeof(value).weak_type
+        kind = type(np.zeros((), value.dtype).item()).__name__ if is_python else "jax.Array"
+        raise AttributeError(f"{kind!r} object has no attribute {name!r}", name=name) from None

@@ -42,7 +42,7 @@ from autograph.runtime.layouts.perhaps import has_perhaps, is_sentinel
 from autograph.runtime.layouts.perhaps import read as read_of
 from autograph.runtime.layouts.statement_variables import has_contents, holds_traced, tested
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
-from autograph.runtime.staging.access.numbers import OF_TRACED_NUMBERS
+from autograph.runtime.staging.access.numbers import OF_TRACED_NUMBERS, attribute_of
 from autograph.runtime.staging.access.user_methods import has_own_equality, user_method
 from autograph.runtime.staging.access.value_errors import ValueErrors
 from autograph.runtime.tracing.caller_arrays import will_write
@@ -466,7 +466,7 @@ class Operations(InTrace):
             is_first = class_attribute(type(descriptor), "__set__") is not None
             if is_first or name not in (getattr(target, "__dict__", None) or ()):
                 return self.call(read)(descriptor, target, kind)
-        return read_of(getattr(target, name))
+        return attribute_of(target, name)
 
     def _cached(self, descriptor: functools.cached_property[Any], target: Any, name: str) -> Any:
         """A cached property that is read for the first time.

@@ -183,7 +183,7 @@ class ClassTests(InTrace):
         if type(value) is Optional:
             value = held_in(value)
         if type(value) is OneOf:
-            return each_purely(value, type)
+            return each_purely(value, self._type)
         number = _python_number(value)
         return type(_as_python_has(value) if number is None else number)
 
