@@ -85,6 +85,8 @@ KINDS_OF_STATE = {
     "dicts ordered by use": (r"\.move_to_end\(", r"popitem\(last=False\)", r"reversed\(d\d+\)"),
     "slices written": (r"x\d+\[::2\] = \[", r"del x\d+\[::2\]", r"x\d+\[:\w+ % 3\] = \["),
     "texts of exceptions": (r"str\(e\d+\)", r"e\d+\.args\[0\]", r"type\(e\d+\)\.__name__"),
+    "values of several kinds": (r"weighed\(parted\(", r"if isinstance\(g\d+, list\)"),
+    "dicts whose keys have no order": (r"d\d+\[Mood\.GLAD\] \+=", r"c\d+\[m\d+\] \+=", r"if d\d+ == e\d+"),
     "linked objects": (r"h\d+ = Link\(.*, h\d+\)", r"h\d+\.following = h\d+\.following\.following", r"while e\d+ is not None"),
     "steps that write": (r"sum\(step\d+\(k\) for k in range\(", r"any\(step\d+\(k\)", r"nonlocal i\d+, b\d+", r"l\d+\[k % 3\] \+= 1"),
     "operators of classes": (r"a\d+ = a\d+ \+ Money\(", r"if a\d+ < b\d+",
@@ -283,7 +285,7 @@ def test_near_a_kink_gradients_are_not_compared():
 
 
 def test_a_refusal_is_no_difference():
-    source = "def f(n, x):\n    if n:\n        y = (x,)\n    else:\n        y = [x, x]\n    return y\n"
+    source = "def f(n, x):\n    if n:\n        y = {1: x}\n    else:\n        y = [x, x]\n    return y\n"
     verdict = run_mode("jit", source, ONE_INPUT)
     assert verdict.kind == "refused" and "StagingError" in verdict.text
 

@@ -11,7 +11,13 @@ from autograph.tools.fuzz.statements import Maker
 
 PREAMBLE_OF_VALUES = """\
 import copy
-from collections import OrderedDict
+import enum
+from collections import Counter, OrderedDict
+
+
+class Mood(enum.Enum):
+    GLAD = 1
+    SAD = 2
 
 
 class Link:
@@ -46,10 +52,36 @@ def weighed(value):
             return len(text)
         case (first, second):
             return first - second
+        case [first, *others]:
+            return first + len(others)
         case Link(value=held):
             return held
         case number:
             return number * 2
+
+
+def parted(value, limit):
+    if value > limit + 2:
+        return [value, limit, 1]
+    if value < limit:
+        return "low"
+    return value
+
+
+def named(kept, value, limit):
+    found = kept if value > limit else "none"
+    kept.append(value % 5)
+    if isinstance(found, list):
+        found[0] += 1
+    return len(found)
+
+
+def summed(value, limit):
+    found = {"n": value} if value > limit else 0 - limit
+    if isinstance(found, dict):
+        found["m"] = limit
+        return sum(found.values())
+    return found
 
 
 """
@@ -145,6 +177,17 @@ _KINDS: tuple[Step, ...] = (
     "x# = [e for e in x# if not isinstance(e, tuple)]", "d#['k'] = v#", "w# = d#['k']", "@ += sum(weighed(e) for e in x#) % 13",
     ("if not isinstance(v#, str) and not isinstance(v#, tuple) and v# is not None:", "v# = v# - 1 if v# > 0 else 'none'"),
     "v# = Link(&) if ? else &", ("if isinstance(v#, Link):", "v#.value += 1", "@ += v#.value"), "w# = (@ % 3, v# == 'a')",
+    "@ += weighed(parted(&, ^)) % 11", "@ += named(y#, &, ^)", "@ += summed(@ % 7, ^)", ("if len(y#) > 4:", "del y#[1:]"),
+    ("g# = [&, ^] if ? else 'none'", "if isinstance(g#, list):", "g#.append(@ % 3); @ += len(g#) + g#[0]"),
+    ("g# = y# if ? else 'none'; y#.append(&)", "if g# != 'none':", "g#[0] -= 1"),
+)  # fmt: skip
+
+_MOODS: tuple[Step, ...] = (
+    "d#[Mood.GLAD] += &", "d#[None] = @ % 7", ("if ?:", "d#['n'] += ^"), "c#[Mood.SAD] += 1", "m# = Mood.SAD if ? else Mood.GLAD",
+    "c#[m#] += &", "@ += sum(d#.values()) % 11", ("for k#, v# in d#.items():", "@ = (@ * 3 + v#) % 17"), "@ += len(d#)",
+    ("if m# is Mood.SAD:", "@ += c#[m#]"), "d# = {**d#, 'n': &}", "@ += d#[m#]", "d#[m#] -= ^", "e# = dict(d#)", "@ += e#[None]",
+    "e#[Mood.SAD] = &", ("if d# == e#:", "@ += 1"), "@ += {Mood.GLAD: &, 'n': ^}[Mood.GLAD]", "d#['n'], d#[None] = d#[None], d#['n']",
+    "@ += c#.get(Mood.GLAD, ^)", ("if Mood.GLAD in c#:", "@ += 2"), "d#.update({Mood.SAD: &})", "@ += sum(k is m# for k in d#)",
 )  # fmt: skip
 
 _FORMS: dict[str, Form] = {
@@ -174,8 +217,13 @@ _FORMS: dict[str, Form] = {
         ("len(t#)", "len(l#)", "int(t# == 'big')", "l#.count('none')", "d#.get('b', 5)", "@"),
     ),
     "kinds": (
-        ("v# = 'none'", "w# = 3", "x# = ['a']", "d# = {'k': 1}"), _KINDS,
-        ("weighed(v#)", "weighed(w#)", "len(x#)", "sum(weighed(e) for e in x#)", "int(v# == w#)", "weighed(d#['k'])", "@"),
+        ("v# = 'none'", "w# = 3", "x# = ['a']", "d# = {'k': 1}", "y# = [1]"), _KINDS,
+        ("weighed(v#)", "weighed(w#)", "sum(y#)", "len(y#)", "len(x#)", "sum(weighed(e) for e in x#)", "int(v# == w#)",
+         "weighed(d#['k'])", "@"),
+    ),
+    "moods": (
+        ("d# = {Mood.GLAD: 1, 'n': 2, None: 3, Mood.SAD: 4}", "e# = dict(d#)", "c# = Counter()", "m# = Mood.GLAD"), _MOODS,
+        ("sum(d#.values())", "len(d#)", "c#[Mood.SAD]", "int(m# is Mood.SAD)", "sum(v * k for k, v in enumerate(e#.values()))", "@"),
     ),
     "links": (
         ("h# = None", "e# = None", "g# = None"), _LINKS,
@@ -189,7 +237,7 @@ class ValueState(LongLoops):
 
     def compound_statements(self, depth: int) -> list[tuple[int, Maker]]:
         makers = super().compound_statements(depth)
-        return makers + [(10, lambda: self._of_form(_FORMS))] if "values" in self.features else makers
+        return makers + [(12, lambda: self._of_form(_FORMS))] if "values" in self.features else makers
 
     def _of_form(self, forms: dict[str, Form]) -> None:
         """A loop, perhaps in a function, or a long one, of the steps of one of these forms."""
