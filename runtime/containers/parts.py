@@ -106,7 +106,7 @@ def _with_class(path: Path, value: Any) -> Path:
 
 
 def _candidates(value: OneOf, path: Path) -> Iterator[tuple[Path, Any]]:
-    """What a value may be, each with its path: at most one holds lists or dicts and is no object, and is where the value is."""
+    """What a value may be, each with its path: an object by its class; what is none where the value is, as one at most holds containers."""
     count: collections.Counter[type] = collections.Counter()
     for candidate in candidates_of(value):
         kind = type(candidate)

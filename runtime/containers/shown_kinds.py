@@ -20,6 +20,7 @@ from autograph.runtime.layouts.kinds import (
 )
 from autograph.runtime.layouts.one_of import listed
 from autograph.runtime.layouts.perhaps import Sentinel
+from autograph.runtime.layouts.shown import Shown
 from autograph.runtime.layouts.text_kinds import is_text_kind
 
 
@@ -46,14 +47,9 @@ def shown_kind(layout: Layout, leaves: Iterator[str]) -> str:
     assert isinstance(layout, Tree)
     if is_text_kind(layout):
         return "a text"
-    texts = list(map(_Text, parts))
+    texts = list(map(Shown, parts))
     if layout.kind in (list, tuple):
         return str(layout.kind(texts))
     if layout.kind is dict:
         return str(dict(zip(layout.keys, texts, strict=True)))
     return str(jax.tree_util.tree_unflatten(layout.kind, texts))
-
-
-class _Text(str):
-    __slots__ = ()
-    __repr__ = str.__str__

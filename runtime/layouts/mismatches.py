@@ -34,6 +34,7 @@ from autograph.runtime.layouts.one_of import listed as constants_listed
 from autograph.runtime.layouts.perhaps import Sentinel
 from autograph.runtime.layouts.pytrees import tree_map
 from autograph.runtime.layouts.references import is_variable
+from autograph.runtime.layouts.shown import Shown
 from autograph.runtime.layouts.statement_variables import items_of_sequence
 
 
@@ -66,12 +67,6 @@ class Mismatch:
             None if place is None or of is None else of(place) for place, of in zip(self.places, line_of, strict=True)
         ]
         return dataclasses.replace(self, lines=(found[0], found[1]))
-
-
-class Shown(str):
-    """Prints without quotes inside a structure."""
-
-    __repr__ = str.__str__
 
 
 def shown(layout: Layout) -> str:

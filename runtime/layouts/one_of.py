@@ -20,6 +20,7 @@ from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.perhaps import is_perhaps
 from autograph.runtime.layouts.pytrees import tree_flatten, tree_map
 from autograph.runtime.layouts.references import is_reference, is_variable
+from autograph.runtime.layouts.shown import Shown
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
@@ -239,13 +240,8 @@ class _Opened:
         self.treedef, self.leaves = treedef, leaves
 
     def __repr__(self) -> str:
-        shown = [_Text("a value") if leaf is _PART else leaf for leaf in self.leaves]
+        shown = [Shown("a value") if leaf is _PART else leaf for leaf in self.leaves]
         return repr(jax.tree_util.tree_unflatten(self.treedef, shown))
-
-
-class _Text(str):
-    __slots__ = ()
-    __repr__ = str.__str__
 
 
 def _opened(candidate: Any, parts: list[PyTree]) -> Any:

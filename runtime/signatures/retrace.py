@@ -11,6 +11,7 @@ from typing import Any
 import jax
 
 from autograph.runtime.heap.leaked_tracers import HELD
+from autograph.runtime.layouts.shown import Shown
 from autograph.runtime.layouts.static_values import StaticLeaf, describe_static
 from autograph.runtime.signatures.signature import CallSignature, as_tree
 from autograph.runtime.signatures.tensor_spec import type_name
@@ -296,13 +297,5 @@ def _structure(shape: Any, leaves: Sequence[Any]) -> str:
         return _leaf(leaves[0])
     if not leaves and shape.num_nodes == 1:
         return "None"
-    text = str(jax.tree_util.tree_unflatten(shape, [_Text(_leaf(leaf)) for leaf in leaves]))
+    text = str(jax.tree_util.tree_unflatten(shape, [Shown(_leaf(leaf)) for leaf in leaves]))
     return text if len(text) <= 80 else text[:77] + "..."
-
-
-class _Text:
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
