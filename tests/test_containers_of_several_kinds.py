@@ -203,7 +203,48 @@ def lengthened_in_a_loop(x, y):
     return len(given), given
 
 
+def in_a_handler(x, y):
+    given, found = [1.0], 0.0
+    try:
+        if x > -2:
+            found = given if x > y else "small"
+            given.append(x)
+            if x > 2:
+                raise ValueError("large")
+            given.append(y)
+    except ValueError:
+        return found, given, "caught"
+    return found, given, "fine"
+
+
+def in_a_handler_around_a_loop(x, y):
+    found, k = "none", 0.0
+    try:
+        while k < 4:
+            k += 1
+            if k > x:
+                found = k * 2
+            elif k > y:
+                found = ("middle", k)
+            if k + x > 5:
+                raise ValueError("far")
+    except ValueError:
+        return found, "caught"
+    return found, "fine"
+
+
+def types_where_it_may_be_none(x, y):
+    found = None
+    if x > y:
+        found = [x]
+    elif y > 0:
+        found = "text"
+    other = x if y > 0 else None
+    return type(found) is list, type(found) is str, found is None, type(other) is type(None)
+
+
 PROGRAMS = [
+    *[in_a_handler, in_a_handler_around_a_loop, types_where_it_may_be_none],
     *[told_apart, matched, asked, handled, by_another_name, written_through, lengthened_through, new_by_two_names],
     *[exchanged, shrunk, rebound, inside, in_an_attribute, in_a_tuple, beside_an_object, at_a_traced_index, copied],
     lengthened_in_a_loop,

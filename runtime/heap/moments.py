@@ -176,10 +176,8 @@ class Moment:
         if value is UNBOUND or isinstance(value, (*_PLAIN, jax.Array)):
             return _Constant(value)
         if is_one_of(value):
-            candidates = candidates_of(value)
-            parts = (self._part(code_of(value)),)
-            key = ("one of", *map(id, candidates))
-            return _Built(key, parts, lambda parts: one_of(candidates, parts[0]))
+            parts = tuple(map(self._part, (code_of(value), *candidates_of(value))))
+            return _Built("one of", parts, lambda parts: one_of(parts[1:], parts[0]))
         kind = type(value)
         if kind is tuple:
             return _Built(kind, tuple(map(self._part, value)), tuple)

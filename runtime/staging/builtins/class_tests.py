@@ -192,9 +192,9 @@ class ClassTests(InTrace):
         if is_known(present, False):
             return none
         if type(held) is OneOf:
-            kinds = [none, *map(type, candidates_of(held))]
+            kinds = [none, *map(self._type, candidates_of(held))]
             return OneOf(kinds, jnp.where(present, code_of(held) + 1, 0).astype(CODE))
-        return OneOf((none, type(_as_python_has(held))), present.astype(CODE))
+        return OneOf((none, self._type(held)), present.astype(CODE))
 
 
 def _is_instance(value: Any, kinds: Any) -> bool:
