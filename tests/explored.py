@@ -48,7 +48,7 @@ def nasty(x, text="</script><img src=x onerror='document.title=1'><b id=bad>"):
 
 def differs(x):
     if x > 0:
-        y = [x]
+        y = {1, 2}
     else:
         y = "</script><img src=x onerror=\"document.title='bad'\">"
     return y

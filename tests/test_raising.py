@@ -203,7 +203,7 @@ def fails_in_a_loop_within_a_try(n, c):
 
 def cannot_be_staged_within_a_try(n, c):
     try:
-        y = (n,) if c else [n]
+        y = (n, [n]) if c else [n]
     except Exception:
         y = None
     return n if y is None else y

@@ -76,6 +76,8 @@ def as_arguments(content: Any) -> Any:
 
 def with_constants_numbered(result: Any) -> Any:
     """A result that JAX takes out of a trace, with what it does not take, the constants in texts, as the numbers of such."""
+    if isinstance(result, jax.core.Tracer):
+        return result
     if not any(isinstance(part, TracedText) for part in tree_leaves(result, is_leaf=_is_text)):
         return result
     return tree_map(

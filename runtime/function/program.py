@@ -27,7 +27,7 @@ from autograph.runtime.function.outputs import Changed, finished
 from autograph.runtime.function.program_state import State
 from autograph.runtime.function.results import first_line
 from autograph.runtime.layouts.list_room import OutOfRoom, Rooms, refuse_to_run_again
-from autograph.runtime.layouts.pytrees import tree_flatten, tree_leaves
+from autograph.runtime.layouts.pytrees import tree_leaves
 from autograph.runtime.lazy import lazy
 from autograph.runtime.signatures.changed_arguments import Changes
 from autograph.runtime.signatures.inputs import type_key
@@ -412,7 +412,7 @@ class Program:
                 args = (self._instance(), *args)
             with following(self, operands, written):
                 result = self._function(*args, **kwargs)
-            leaves, treedef = tree_flatten(result)
+            leaves, treedef = jax.tree_util.tree_flatten(result)
             structure[:] = treedef, len(leaves)
             return leaves
 

@@ -40,7 +40,7 @@ from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, chooses_values
 from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.layouts.perhaps import GONE, Perhaps
-from autograph.runtime.layouts.pytrees import is_unsorted, tree_map
+from autograph.runtime.layouts.pytrees import is_unsorted
 from autograph.runtime.layouts.statement_variables import UNBOUND, value_of
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes, Path
 from autograph.runtime.signatures.outside_places import Taken, Unread
@@ -109,7 +109,7 @@ class Outputs:
     def of(self, result: Any) -> Any:
         """What the program returns for this result."""
         is_leaf = lambda part: self._is_leaf(part) or (type(part) is OneOf and chooses_values(part))  # noqa: E731
-        return tree_map(self._leaf, result, is_leaf=is_leaf)
+        return jax.tree_util.tree_map(self._leaf, result, is_leaf=is_leaf)
 
     def contents(self, parts: Iterable[Any]) -> list[Any]:
         """What the program returns for what it leaves in an argument."""
@@ -152,7 +152,7 @@ class Outputs:
             return self._made_anew(leaf, None, ())
         if type(leaf) is OneOf or isinstance(leaf, Variable | ArrayView | LocalArray):
             return value_of(leaf)
-        if is_unsorted(leaf):
+        if isinstance(leaf, dict) and is_unsorted(leaf):
             return self._made_anew(leaf, (tuple(leaf), ()), map(self.of, dict.values(leaf)))
         if _leads_to_objects(leaf):
             return ReferencesOutput.of(leaf, self._leaf)
@@ -201,7 +201,7 @@ class Outputs:
 
         held = part.held if type(part) is Perhaps else part
         held = with_plain_lists(with_dicts_by_path(held, self._given), CountedList.of, self._given)
-        made = tree_map(keep, held, is_leaf=self._is_leaf)
+        made = jax.tree_util.tree_map(keep, held, is_leaf=self._is_leaf)
         return Perhaps(part.present, made, part.absence) if type(part) is Perhaps else made
 
     def _is_outside(self, value: Any) -> bool:

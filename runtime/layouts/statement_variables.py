@@ -354,6 +354,8 @@ def _fills_up(value: Any) -> bool:
 
 def prepared(value: Any, bound: Any) -> Any:
     """A pytree whose TensorArrays have room for what a loop of so many iterations (None: not known) may write."""
+    if isinstance(value, jax.core.Tracer | int | float):
+        return value
     leaves, treedef = tree_flatten(value, _fills_up)
     if not any(map(_fills_up, leaves)):
         return value
@@ -364,7 +366,7 @@ def prepared(value: Any, bound: Any) -> Any:
 
 def counts_in(template: Any) -> set[int]:
     """Which leaves are the numbers of elements of TensorArrays, in a value whose leaves are numbered."""
-    parts = tree_leaves(template, is_leaf=_fills_up)
+    parts = () if isinstance(template, int) else tree_leaves(template, is_leaf=_fills_up)
     return {tree_leaves(part)[-1] for part in parts if _fills_up(part) and part.dynamic_size}
 
 

@@ -22,7 +22,7 @@ from autograph.runtime.code.generated import refusal_of_call
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import is_leaf as holds_nothing
 from autograph.runtime.layouts.dict_kinds import dict_kind
-from autograph.runtime.layouts.pytrees import UnsortedDict, is_unsorted, tree_leaves
+from autograph.runtime.layouts.pytrees import UnsortedDict, for_jax, is_unsorted
 from autograph.runtime.layouts.static_values import StaticLeaf, WholeArgument, static_leaf
 from autograph.runtime.signatures.chosen_arguments import (
     ArgumentOptions,
@@ -362,15 +362,15 @@ def as_tree(tree: Any) -> Any:
     tree = held(tree)
     try:
         leaves, treedef = jax.tree_util.tree_flatten(tree)
+        if not any(map(is_record, leaves)):
+            return tree
     except (TypeError, ValueError):  # of the keys of a dict
         leaves, treedef = jax.tree_util.tree_flatten(tree, is_leaf=is_unsorted)
-    if not any(is_record(leaf) or is_unsorted(leaf) for leaf in leaves):
-        return tree
     return jax.tree_util.tree_unflatten(treedef, list(map(_as_node, leaves)))
 
 
 def _as_node(leaf: Any) -> Any:
-    if is_unsorted(leaf):
+    if isinstance(leaf, dict) and is_unsorted(leaf):
         return UnsortedDict(dict_kind(leaf), {key: as_tree(part) for key, part in dict.items(leaf)})
     if not is_record(leaf):
         return leaf
@@ -389,7 +389,11 @@ def dictionary_key_types(tree: Any) -> tuple[type, ...]:
             found.extend(type(key) for key in node if type(key) is not str)
         return False
 
-    tree_leaves(tree, visit)
+    try:
+        jax.tree_util.tree_leaves(tree, is_leaf=visit)
+    except (TypeError, ValueError):  # of the keys
+        found.clear()
+        jax.tree_util.tree_leaves(for_jax(tree), is_leaf=visit)
     return tuple(found)
 
 
