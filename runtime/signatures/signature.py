@@ -362,10 +362,11 @@ def as_tree(tree: Any) -> Any:
     tree = held(tree)
     try:
         leaves, treedef = jax.tree_util.tree_flatten(tree)
-        if not any(map(is_record, leaves)):
-            return tree
     except (TypeError, ValueError):  # of the keys of a dict
         leaves, treedef = jax.tree_util.tree_flatten(tree, is_leaf=is_unsorted)
+    else:
+        if not any(map(is_record, leaves)):
+            return tree
     return jax.tree_util.tree_unflatten(treedef, list(map(_as_node, leaves)))
 
 

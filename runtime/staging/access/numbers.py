@@ -68,6 +68,18 @@ OF_TRACED_NUMBERS: Mapping[str, Callable[[Any], Any]] = types.MappingProxyType(
 """By name, what a traced number has for it."""
 
 
+def python_number(value: Any) -> Any:
+    """A number of the class that a traced number of Python's has; None for what is none."""
+    if not is_traced_number(value) or not jax.typeof(value).weak_type:
+        return None
+    return np.zeros((), value.dtype).item()
+
+
+def is_traced_number(value: Any) -> bool:
+    """Whether this is a traced number, or Boolean."""
+    return isinstance(value, jax.core.Tracer) and not np.ndim(value)
+
+
 def attribute_of(value: Any, name: str) -> Any:
     """An attribute of a value.
 
@@ -77,8 +89,8 @@ def attribute_of(value: Any, name: str) -> Any:
     try:
         return read(getattr(value, name))
     except AttributeError:
-        if not isinstance(value, jax.core.Tracer) or np.ndim(value):
+        if not is_traced_number(value):
             raise
-        is_python = jax.typeof(value).weak_type
-        kind = type(np.zeros((), value.dtype).item()).__name__ if is_python else "jax.Array"
+        number = python_number(value)
+        kind = "jax.Array" if number is None else type(number).__name__
         raise AttributeError(f"{kind!r} object has no attribute {name!r}", name=name) from None

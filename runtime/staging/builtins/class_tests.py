@@ -8,9 +8,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.code.code_names import class_attribute
@@ -26,6 +24,7 @@ from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, code_of, each_purely, takes_branches
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in
 from autograph.runtime.layouts.statement_variables import has_contents, items_of_sequence, stands_for_text
+from autograph.runtime.staging.access.numbers import is_traced_number, python_number
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
@@ -67,7 +66,7 @@ class ClassTests(InTrace):
         }
 
     def _has(self, value: Any, name: str) -> Any:
-        if name in _METHODS_OF_CONTAINERS and _is_number(value):
+        if name in _METHODS_OF_CONTAINERS and is_traced_number(value):
             return False
         computed = class_attribute(type(value), name)
         if (
@@ -184,7 +183,7 @@ class ClassTests(InTrace):
             value = held_in(value)
         if type(value) is OneOf:
             return each_purely(value, self._type)
-        number = _python_number(value)
+        number = python_number(value)
         return type(_as_python_has(value) if number is None else number)
 
     def _type_of_optional(self, value: Optional) -> Any:
@@ -205,15 +204,10 @@ def _is_instance(value: Any, kinds: Any) -> bool:
     if isinstance(value, PaddedArray):
         value = value.values
     check_known(value)
-    number = _python_number(value)
-    if _is_number(value) and any(kind in _OF_CONTAINERS for kind in _origins(kinds)):
+    number = python_number(value)
+    if is_traced_number(value) and any(kind in _OF_CONTAINERS for kind in _origins(kinds)):
         kinds = tuple(kind for kind in _origins(kinds) if kind not in _OF_CONTAINERS)
     return isinstance(_as_python_has(value), kinds) or (number is not None and isinstance(number, kinds))
-
-
-def _is_number(value: Any) -> bool:
-    """Whether this is a traced number, or Boolean."""
-    return isinstance(value, jax.core.Tracer) and not np.ndim(value)
 
 
 def _origins(kinds: Any) -> list[Any]:
@@ -223,13 +217,6 @@ def _origins(kinds: Any) -> list[Any]:
     if isinstance(kinds, types.UnionType):
         return _origins(kinds.__args__)
     return [getattr(kinds, "__origin__", kinds)]
-
-
-def _python_number(value: Any) -> Any:
-    """A number of the class that a traced number of Python's has; None for what is none."""
-    if not _is_number(value) or not jax.typeof(value).weak_type:
-        return None
-    return np.zeros((), value.dtype).item()
 
 
 def _as_python_has(value: Any) -> Any:
