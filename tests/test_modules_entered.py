@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 from collections.abc import Callable
@@ -56,7 +57,10 @@ def _closer(x, guess):
 
 
 def modules_entered(function: Callable[..., Any], *arguments: Any) -> set[str]:
-    """The modules of the runtime that a call runs something of, in a thread that has traced nothing before."""
+    """The modules of the runtime that a call runs something of, in a thread that has traced nothing before.
+
+    The garbage of other tests is not collected in it, as the callbacks of weak references enter modules too.
+    """
     files: set[str] = set()
 
     def note(frame: Any, event: str, _: Any) -> None:
@@ -71,8 +75,14 @@ def modules_entered(function: Callable[..., Any], *arguments: Any) -> set[str]:
             sys.setprofile(None)
 
     thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        thread.start()
+        thread.join()
+    finally:
+        if collects:
+            gc.enable()
     paths = [path for file in files if (path := Path(file).resolve()).exists()]  # other code is generated
     return {path.relative_to(RUNTIME).with_suffix("").as_posix() for path in paths if path.is_relative_to(RUNTIME)}
 
