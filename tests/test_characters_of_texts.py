@@ -30,6 +30,10 @@ READ = {
     "split": lambda t, n: (t.split("b"), t.split(), t.split("ab"), t.partition("b"), t.rpartition("a"), "-".join(t.split("b"))),
     "words": lambda t, n: (sorted(t.split("b")), [w[::-1] for w in t.split("a")], "a" in t.split("b"), max(t.split("b"), key=len)),
     "joined": lambda t, n: ("-".join([c + c for c in t]), "".join(w.capitalize() for w in t.split("b")), ", ".join(t)),
+    "joined again": lambda t, n: (
+        "".join([c for c in t]) == t, t == "".join(reversed(t)), "".join(list(t))[:1], "".join(c for c in t if c != "a") in t,
+        [c for c in "".join(reversed(t))], "".join(sorted(t)) < t, "".join(map(str.upper, t)) != t.upper(), "".join(t) == t,
+    ),
     "cases": lambda t, n: (t.upper(), t.lower(), t.title(), t.capitalize(), t.swapcase(), t.casefold()),
     "kinds": lambda t, n: (t.isalpha(), t.isdigit(), t.isalnum(), t.isspace(), t.isupper(), t.islower(), t.isdecimal()),
     "padded": lambda t, n: (t.zfill(8), t.ljust(7, "."), t.rjust(7), t.center(8, "*"), t.center(3), t.zfill(2)),
@@ -222,6 +226,30 @@ def of_one_of(n):
     return vowels, len(name), name[0], name[::-1], [c for c in name if c > "f"]
 
 
+def over_one_of(n):
+    """What makes iterators of a text that is one of several, of different lengths."""
+    name = "a1b22c3" if n > 100 else "x5x"
+    found = (
+        [k for k, c in enumerate(name) if c.isdigit()],
+        {c: k for k, c in enumerate(name)},
+        len(list(zip(name, range(4)))),
+    )
+    pairs = (
+        sum(1 for a, b in zip(name, name[1:], strict=False) if a < b),
+        sum(1 for a, b in itertools.pairwise(name) if a == b),
+    )
+    back = ""
+    for c in reversed(name):
+        back += c
+    following = iter(name)
+    first = next(following), next(following), "".join(following)
+    total = sum(map(int, filter(str.isdigit, name)))
+    for k, c in enumerate(name, 1):
+        if c == "x" and k > 1:
+            return found, pairs, back, first, total, k
+    return found, pairs, back, first, total, -1
+
+
 def words_in_a_line(n):
     count, longest, word = 0, "", ""
     for c in "ab cd " + str(n) + " ":
@@ -256,7 +284,7 @@ def in_an_object(n):
 NUMBERS = (0, 7, 121, -305, 1331, 99871)
 PROGRAMS = [
     digits, bases, armstrong, reversed_number, luhn, two_pointers, run_lengths, tallies, matched, grown_by_path, to_binary,
-    of_one_of, words_in_a_line, in_an_object,
+    of_one_of, over_one_of, words_in_a_line, in_an_object,
 ]  # fmt: skip
 
 

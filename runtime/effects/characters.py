@@ -56,6 +56,14 @@ class Characters(TextOfLists):
         """The characters of a string that is known."""
         return cls(code_list(tuple(map(ord, text))))
 
+    @classmethod
+    def of_items(cls, items: TracedList) -> Characters:
+        """The text of a list of characters of traced length, as `items` makes it of a text."""
+        items.note_read()
+        held = items.contents().unreserved()
+        kind, _ = flatten_element(jnp.zeros((), held.buffers[0].dtype), is_array_leaf)
+        return cls(code_list(held.with_(kind=kind)))
+
     @property
     def codes(self) -> TracedList:
         found: TracedList = self.values[0]

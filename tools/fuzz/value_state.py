@@ -97,6 +97,8 @@ _TEXTS: tuple[Step, ...] = (
     ("if str(@) == str(@)[::-1]:", "@ += 1"), "@ += len(t#.split('a'))", "@ += t#.find('b', $ % 2)", "u# = t#.strip('a')",
     "@ += ord(t#[-1]) % 5 if t# else ^", "@ += len(set(t#))", "@ += bin(abs(@) % 64).count('1')", "u# = t#.partition('b')[2]",
     "@ += 'abc'.find(t#[:1])", "u# = '-'.join([t#[:1], u#[:2]])", "@ += int(u#.zfill(2) == 'ab')",
+    ("if t# == ''.join(reversed(t#)):", "@ += 2"), ("if ''.join([e for e in t# if e != 'a']) == u#:", "@ -= 1"),
+    ("for k, e# in enumerate(reversed(t#)):", "@ += k if e# == 'a' else 1"), "@ += sum(a < b for a, b in zip(t#, u#))",
     "@ += len(m#['n'])", "u# = t# + u#[:1]", "m#['n'] = t#", "t# = t#[::-1]", "@ += {'a': 1, 'ab': 2}.get(t#, ^)",
 )  # fmt: skip
 

@@ -244,6 +244,8 @@ class Builtins(InTrace):
             return staged(*args)
         if len(args) == 1 and isinstance(args[0], TracedDict):
             args = (args[0].keys(),)
+        elif len(args) == 1 and is_traced_text(args[0]):
+            args = (self._items(args[0]),)
         if len(args) == 1 and not self.backend.is_eager() and self._is_sequence(args[0]):
             return self._indexed("iter", (self.new_list(list(args[0])) if isinstance(args[0], str) else args[0],))
         return self._iterated("iter", iter(*args))

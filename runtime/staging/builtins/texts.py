@@ -288,7 +288,8 @@ class _Piece:
 
     Attributes:
       value: a text, one of several constants, or a number.
-      form: how it is written: a format; the base and the prefix of an integer; `character`, for a code point; a `_Times`.
+      form: how it is written: a format; the base and the prefix of an integer; `character`, for a code point or a list of
+        characters; a `_Times`.
     """
 
     value: Any
@@ -321,7 +322,7 @@ def _pieces_of_list(separator: str, items: Any) -> list[_Piece] | None:
         held = items.contents()
         element = held.kind.build([jax.ShapeDtypeStruct(buffer.shape[1:], buffer.dtype) for buffer in held.buffers])
         if isinstance(element, TracedText) and element.make is character and not separator:
-            return [_Piece(Characters(items))]
+            return [_Piece(items, character)]
         pieces = _pieces(element)
         return [_Piece(items, _Joined(separator))] if pieces is not None and _is_bounded(pieces) else None
     found: list[_Piece] = []
@@ -353,7 +354,7 @@ def _characters(piece: _Piece) -> Characters:
     if is_one_of(value):
         return _of_table(tuple(map(str, candidates_of(value))), code_of(value))
     if form is character:
-        return Characters(code_list((value,)))
+        return Characters.of_items(value) if is_traced_list(value) else Characters(code_list((value,)))
     if isinstance(form, _Times):
         pieces = _pieces(form.text)
         assert pieces is not None

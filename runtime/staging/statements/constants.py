@@ -13,7 +13,7 @@ import jax
 
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.code.pure_python import is_written_in_c
-from autograph.runtime.effects.traced_texts import DeferredText, TracedText, concatenated, is_text
+from autograph.runtime.effects.traced_texts import DeferredText, TracedText, concatenated, is_text, is_traced_text
 from autograph.runtime.layouts.one_of import (
     IN_PLACE,
     MOST_CANDIDATES,
@@ -37,6 +37,8 @@ _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
 _CALLING = (map, filter, sorted, max, min, functools.reduce)
 # What says what its argument is, by itself.
 _ASKING = (isinstance, issubclass, type, callable, hasattr)
+# What goes over the characters of a text, which the run may know.
+_ITERATING = (enumerate, filter, iter, map, reversed, zip)
 # What puts a value into a container, whichever it is.
 _KEEPING = frozenset(["append", "appendleft", "insert", "extend", "extendleft", "iter"])
 
@@ -121,6 +123,8 @@ class ConstantChoices:
                 if value is None:
                     return made(*args, **kwargs)
                 found: OneOf = value[0]
+                if _goes_over(called) and is_traced_text(found):
+                    return made(*args, **kwargs)
                 if not (chooses_values(found) and is_library(called)):
                     break
                 if made is not called or _is_ours(called):  # which ask for the Variable, or its value
@@ -175,6 +179,11 @@ def _is_of_user(called: Any) -> bool:
 
 def _is_ours(called: Any) -> bool:
     return str(getattr(called, "__module__", "")).partition(".")[0] == "autograph"
+
+
+def _goes_over(called: Any) -> bool:
+    """Whether this makes an iterator of what it is given."""
+    return any(called is each for each in _ITERATING) or getattr(called, "__module__", None) == "itertools"
 
 
 def _keeps_its_arguments(called: Any) -> bool:
