@@ -72,7 +72,19 @@ def a_heap_of_rows(n):
     return found
 
 
+def equal_sums(n):
+    """Comparisons of lists that an expression makes, of which a function without control flow around them has Python's operators."""
+    bits, some = [], []
+    while n > 0:
+        bits.append(n % 2)
+        if n % 3:
+            some.append(n % 2)
+        n -= 1
+    doubled = bits * 2 == bits + bits, bits + some == some + bits, bits + [1] != some + [1]
+    return doubled, [1] + bits == bits + [1], bits + some == "01", bits + some != None, bits == bits + some  # noqa: E711
+
+
 PROGRAMS = [
     lists_of_traced_length, of_known_lengths, the_greatest_so_far, sorted_either_way, rows_in_order, a_few_of_them,
-    a_heap_of_rows,
+    a_heap_of_rows, equal_sums,
 ]  # fmt: skip

@@ -80,6 +80,8 @@ class SearchedList(list[Any]):
     def __eq__(self, other: object) -> bool:
         if type(other) in _NO_LISTS and self.stands_for is list:
             return NotImplemented
+        if self.checks is not None and self._is_open_beside(other):
+            return self.checks.operate("==", self, other)
         return self is other or list(self) == other
 
     __hash__ = None
@@ -87,6 +89,8 @@ class SearchedList(list[Any]):
     def __ne__(self, other: object) -> bool:
         if type(other) in _NO_LISTS and self.stands_for is list:
             return NotImplemented
+        if self.checks is not None and self._is_open_beside(other):
+            return self.checks.operate("!=", self, other)
         return self is not other and list(self) != other
 
     def __lt__(self, other: Any) -> Any:
@@ -105,10 +109,13 @@ class SearchedList(list[Any]):
         """A comparison by order, also where Python's own operator asks for it."""
         if sequence_class(self) is not sequence_class(other):
             return NotImplemented
-        is_open = any(isinstance(each, SearchedList) and each.is_open() for each in (self, other))
-        if self.checks is not None and (is_open or holds_traced(self) or holds_traced(other)):
+        if self.checks is not None and (self._is_open_beside(other) or holds_traced(self) or holds_traced(other)):
             return self.checks.operate(symbol, self, other)
         return _ORDERS[symbol](list(self), list(other))
+
+    def _is_open_beside(self, other: Any) -> bool:
+        """Whether a length is traced of one of the two that are compared."""
+        return any(isinstance(each, SearchedList) and each.is_open() for each in (self, other))
 
     def before(self, other: list[Any]) -> tuple[Any, Any]:
         """Whether this comes before another list, and whether they are equal, where a length is traced."""
