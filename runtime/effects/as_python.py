@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -10,12 +11,17 @@ from typing import Any
 import jax
 import numpy as np
 
-from autograph.runtime.layouts.pytrees import tree_map
+from autograph.runtime.layouts.pytrees import in_order, tree_map
 from autograph.runtime.layouts.statement_variables import has_contents
 
 
 def _has_resolve(value: Any) -> bool:
     return hasattr(value, "resolve")
+
+
+def as_now(value: Any) -> Any:
+    """A value as it is now: a copy of a set, say, which may change before it is shown."""
+    return copy.copy(value) if isinstance(value, set | bytearray | collections.deque | np.ndarray) else value
 
 
 def resolved_values(values: Any) -> Any:
@@ -25,7 +31,7 @@ def resolved_values(values: Any) -> Any:
         found = part.resolve() if _has_resolve(part) else part
         return found if found is part else resolved_values(found)
 
-    return tree_map(whole, values, is_leaf=_has_resolve)
+    return tree_map(whole, in_order(values), is_leaf=_has_resolve)
 
 
 def as_python(value: Any) -> Any:
@@ -35,7 +41,7 @@ def as_python(value: Any) -> Any:
         items = list.__iter__(value) if held is None else held.elements(int(held.length))
         return [as_python((item,))[0] for item in items]
     if isinstance(value, list | tuple | dict):
-        return tree_map(_item_as_python, value, is_leaf=has_contents)
+        return tree_map(_item_as_python, in_order(value, stays=False), is_leaf=has_contents)
     if isinstance(value, collections.deque):
         return collections.deque(map(_item_as_python, value), value.maxlen)
     return tree_map(as_number, value)

@@ -13,10 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.selected import STAGING
+from autograph.runtime.effects.as_python import as_now
 from autograph.runtime.effects.failed_calls import FailedCall, in_callback, with_number
 from autograph.runtime.effects.raising import check_finally, leave, remade
 from autograph.runtime.effects.written_state import refuse_written_state
-from autograph.runtime.layouts.pytrees import tree_flatten, tree_map
+from autograph.runtime.layouts.pytrees import in_order, tree_flatten, tree_map
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, count_effect, is_recording
 from autograph.runtime.typing import PyTree
@@ -86,7 +87,7 @@ def do_at_run_time(act: Callable[[Any], None], content: Any, does: str) -> None:
 def _deferred(act: Callable[[Any], None], content: Any) -> tuple[Sequence[Any], Callable[..., None]]:
     """The arrays in ``content``, and what calls ``act`` with NumPy's in their places."""
     # What is shown of an exception is made of its values, which are leaves.
-    leaves, treedef = tree_flatten(tree_map(_read, content))
+    leaves, treedef = tree_flatten(tree_map(_read, in_order(content)))
     is_array = [isinstance(leaf, jax.Array) for leaf in leaves]
     statics = [None if array else leaf for leaf, array in zip(leaves, is_array, strict=True)]
 
@@ -104,7 +105,7 @@ def _read(leaf: Any) -> Any:
     if isinstance(leaf, BaseException):
         return remade(leaf) or leaf
     read = getattr(leaf, "__autograph_value__", None)
-    return leaf if read is None else read()
+    return as_now(leaf) if read is None else read()
 
 
 def _write(args: Sequence[Any], sep: str, end: str, stream: Any, summarize: int | None) -> None:

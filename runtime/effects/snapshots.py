@@ -6,7 +6,7 @@ The text is made when their values are known: then the object is made again of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +14,12 @@ import jax
 
 from autograph.runtime.containers.unordered_lists import UnorderedList
 from autograph.runtime.effects.as_python import as_python, resolved_values
+from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
-from autograph.runtime.layouts.pytrees import tree_leaves, tree_map
+from autograph.runtime.layouts.perhaps import is_perhaps
+from autograph.runtime.layouts.pytrees import in_order, tree_leaves, tree_map
 from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.tracing.language import LANGUAGE
 
 _SHOWN_BY = ("__str__", "__repr__", "__format__")
 
@@ -120,7 +123,7 @@ class Snapshot:
         for each in objects:  # which grow
             attributes = attributes_of(each)
             kinds.append((type(each), tuple(attributes)))
-            values.append(_mapped(referred, tuple(attributes.values())))
+            values.append(in_order(_mapped(referred, _with_keys(each, attributes))))
         return cls(kinds, values)
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
@@ -154,5 +157,16 @@ class Snapshot:
     __str__ = __repr__ = __format__ = _refused
 
 
+def _with_keys(owner: Any, attributes: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The values of attributes, as a text shows them.
+
+    Raises:
+      StagingError: an attribute may be absent.
+    """
+    if any(map(is_perhaps, attributes.values())):
+        LANGUAGE.operators.absences.refuse_in("a text", [owner])
+    return tuple(with_dicts_by_path(list(attributes.values()), shows_order=True))
+
+
 def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    return tree_map(function, value, is_leaf=is_plain_object)
+    return tree_map(function, in_order(value, stays=False), is_leaf=is_plain_object)

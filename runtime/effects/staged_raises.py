@@ -22,6 +22,7 @@ from autograph.runtime.containers.keyed_lists import NoKeyError
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.searched_lists import NoItemError
 from autograph.runtime.containers.traced_lists import EmptyListError
+from autograph.runtime.effects.as_python import as_now
 from autograph.runtime.effects.raise_sites import (
     Recipe,
     Remade,
@@ -46,7 +47,7 @@ from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.large_ints import too_large, too_large_for_arrays
 from autograph.runtime.layouts.list_room import OutOfRoom
 from autograph.runtime.layouts.one_of import each_purely, is_one_of
-from autograph.runtime.layouts.pytrees import for_jax, is_pytree, tree_leaves, tree_map
+from autograph.runtime.layouts.pytrees import for_jax, in_order, is_pytree, tree_leaves, tree_map
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.concretization import asks_for_value, is_of_numbers, of_arrays
@@ -175,7 +176,7 @@ class Raising(InTrace):
         read = _as_read(values)
         if any(map(self.backend.is_traced, tree_leaves(read))):
             write_as_shown(make, values, lambda: _as_read(values))
-            return DeferredText(make, read)
+            return DeferredText(make, tree_map(as_now, read))
         return self.text_now(make, *tree_map(_known_value, values))
 
     def text_now(self, make: Callable[..., str], *values: Any) -> Any:
@@ -192,7 +193,7 @@ class Raising(InTrace):
             if self.journal.is_rolling:
                 raise NotRollable("it makes a text of what may be a Python number")
             write_as_shown(make, values, lambda: _as_read(values))
-            return TracedText(make, read)
+            return TracedText(make, tree_map(as_now, read))
         return self._known_text(make, values)
 
     def _known_text(self, make: Callable[..., str], values: tuple[Any, ...]) -> str:
@@ -480,7 +481,7 @@ def carries_values(error: BaseException) -> bool:
 
 def _as_read(values: Any) -> Any:
     """What a text is made of, as it is now: a snapshot of an object whose class defines its text."""
-    return tree_map(_traced_value, with_snapshots(values))
+    return tree_map(_traced_value, with_snapshots(in_order(with_dicts_by_path(values, shows_order=True))))
 
 
 def _traced_value(leaf: Any) -> Any:

@@ -153,7 +153,10 @@ class Outputs:
         if type(leaf) is OneOf or isinstance(leaf, Variable | ArrayView | LocalArray):
             return value_of(leaf)
         if isinstance(leaf, dict) and is_unsorted(leaf):
-            return self._made_anew(leaf, (tuple(leaf), ()), map(self.of, dict.values(leaf)))
+            names, parts = (), [*map(self.of, dict.values(leaf))]
+            if isinstance(leaf, collections.defaultdict):
+                names, parts = ("default_factory",), [*parts, StaticOutput(SameObject(leaf.default_factory))]
+            return self._made_anew(leaf, (tuple(leaf), names), parts)
         if _leads_to_objects(leaf):
             return ReferencesOutput.of(leaf, self._leaf)
         if (type(leaf) is int and not fits_integers(leaf)) or isinstance(leaf, enum.Enum):
@@ -170,7 +173,7 @@ class Outputs:
             return self._made_anew(leaf, leaf.maxlen, map(self._part, leaf))
         if is_one_shot(leaf) and not self._is_outside(leaf):
             raise self._one_shot(leaf)
-        if _is_container_of_users(leaf) and not self._is_outside(leaf):
+        if _is_container_without_node(leaf) and not self._is_outside(leaf):
             held = attributes(leaf)
             items = list(leaf.values()) if isinstance(leaf, dict) else list(leaf)
             keys = tuple(leaf) if isinstance(leaf, dict) else len(items)
@@ -304,9 +307,9 @@ def first_line(function: Any) -> str:
     return "<unknown>" if code is None else describe_location(code.co_filename, code.co_firstlineno)
 
 
-def _is_container_of_users(leaf: Any) -> bool:
-    """Whether this is a list, tuple or dict of a class of the user's, which JAX does not unpack."""
-    return isinstance(leaf, list | tuple | dict) and not is_library(type(leaf))
+def _is_container_without_node(leaf: Any) -> bool:
+    """Whether this is a list, tuple or dict of a class of the user's, or a Counter, which JAX does not unpack."""
+    return isinstance(leaf, list | tuple | dict) and (not is_library(type(leaf)) or type(leaf) is collections.Counter)
 
 
 def _is_record(leaf: Any) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from autograph.runtime.layouts.dict_kinds import dict_kind, is_sorted_by_jax
 from autograph.runtime.layouts.optional import is_known
 from autograph.runtime.layouts.perhaps import GONE, Perhaps, has_perhaps
-from autograph.runtime.layouts.pytrees import tree_flatten
+from autograph.runtime.layouts.pytrees import UnsortedDict, tree_flatten
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.typing import PyTree
 
@@ -147,6 +147,8 @@ def dict_by_path(items: dict[Any, Any], kind: Any) -> DictByPath:
 
 
 def _kind_of(value: dict[Any, Any]) -> Any:
+    if isinstance(value, UnsortedDict):
+        return value.kind
     return value._kind if isinstance(value, DictByPath) else dict_kind(value) or type(value)
 
 
@@ -162,10 +164,15 @@ def settled(value: Any) -> Any:
     return value.held if bool(present) else GONE
 
 
-def with_dicts_by_path(value: Any, kept: Container[int]) -> Any:
+def with_dicts_by_path(value: Any, kept: Container[int] = (), shows_order: bool = False) -> Any:
     """A result with a `DictByPath` for each dict that may lack keys. What else may be absent is read.
 
-    ``kept``: the identities of parts that stay as they are.
+    Args:
+      kept: the identities of parts that stay as they are.
+      shows_order: the order of the keys of all dicts is seen.
+
+    Raises:
+      StagingError: paths differ in an order that is seen.
     """
 
     def is_leaf(part: Any) -> bool:
@@ -175,17 +182,21 @@ def with_dicts_by_path(value: Any, kept: Container[int]) -> Any:
         if id(leaf) in kept:
             return leaf
         if type(leaf) is Perhaps:
-            return with_dicts_by_path(leaf.read(), kept)
+            return inside(leaf.read())
         if not is_leaf(leaf):
             return leaf
-        if is_sorted_by_jax(leaf) and all(part.present is True for part in leaf.values() if type(part) is Perhaps):
-            inside = {
-                key: with_dicts_by_path(part.held if type(part) is Perhaps else part, kept)
-                for key, part in leaf.items()
-            }
-            return _kind_of(leaf)(inside)
-        inside = {key: _inside(part, kept) for key, part in _in_order(leaf)}
-        return dict_by_path(inside, _kind_of(leaf))
+        is_seen = shows_order or not is_sorted_by_jax(leaf)
+        if not is_seen and all(part.present is True for part in leaf.values() if type(part) is Perhaps):
+            held = {key: inside(part.held if type(part) is Perhaps else part) for key, part in leaf.items()}
+            return _kind_of(leaf)(held)
+        made = {}
+        for key, part in _in_order(leaf, is_seen):
+            is_perhaps = type(part) is Perhaps
+            made[key] = Perhaps(part.present, inside(part.held), part.absence) if is_perhaps else inside(part)
+        return dict_by_path(made, _kind_of(leaf))
+
+    def inside(part: Any) -> Any:
+        return with_dicts_by_path(part, kept, shows_order)
 
     leaves, treedef = tree_flatten(value, is_leaf=is_leaf)
     if not any(map(is_leaf, leaves)):
@@ -219,23 +230,17 @@ def sorted_as_by_jax(value: Any) -> Any:
     return jax.tree_util.tree_unflatten(treedef, list(map(replaced, leaves)))
 
 
-def _in_order(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
-    """The items of a result. Where only run time knows the order, JAX's goes for a dict whose order it does not keep.
+def _in_order(value: dict[Any, Any], is_seen: bool) -> list[tuple[Any, Any]]:
+    """The items of a result. Where only run time knows the order, and nobody sees it, JAX's goes.
 
     Raises:
-      StagingError: for an `OrderedDict`, or for keys that cannot be sorted.
+      StagingError: it is seen, or the keys cannot be sorted.
     """
     is_moved = any(type(part) is Perhaps and part.absence.is_moved for part in value.values())
-    if is_moved and is_sorted_by_jax(value):
+    if is_moved and not is_seen:
         try:
             return sorted(value.items(), key=lambda item: item[0])
         except TypeError:
             pass
     LANGUAGE.operators.absences.check_order(value)
     return list(value.items())
-
-
-def _inside(part: Any, kept: Container[int]) -> Any:
-    if type(part) is Perhaps:
-        return Perhaps(part.present, with_dicts_by_path(part.held, kept), part.absence)
-    return with_dicts_by_path(part, kept)

@@ -1,10 +1,12 @@
 """Pytrees: those that JAX can flatten, and those with dicts whose keys it cannot sort (members of an Enum, texts beside numbers).
 
-JAX sorts the keys of dicts. `UnsortedDict` stands for one whose keys have no order; `tree_flatten` and its like put it in.
+JAX sorts the keys of dicts. `UnsortedDict` stands for one whose keys have no order; `tree_flatten` and its like put it in. Where the
+order is seen, as in a text, `in_order` puts it in for all dicts.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -17,24 +19,33 @@ from autograph.runtime.layouts.dict_kinds import dict_kind, is_sorted_by_jax
 class UnsortedDict(dict[Any, Any]):
     """A dict whose keys JAX leaves in their order.
 
-    ``kind``: what makes what this is unflattened to of its items; None for a dict that JAX may flatten again.
+    Attributes:
+      kind: what makes the dict that this stands for of its items.
+
+    Args:
+      stays: unflatten it to one like it, which JAX may flatten again; else to the dict that it stands for.
     """
 
-    def __init__(self, kind: Any, items: dict[Any, Any]) -> None:
+    def __init__(self, kind: Callable[[Any], Any], items: dict[Any, Any], stays: bool = False) -> None:
         super().__init__(items)
-        self._kind = kind
+        self.kind = kind
+        self._stays = stays
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.kind is dict else repr(self.kind(dict(self)))
 
     def tree_flatten_with_keys(self) -> tuple[tuple[Any, ...], Any]:
-        return tuple((jax.tree_util.DictKey(key), item) for key, item in self.items()), (self._kind, tuple(self))
+        items, facts = self.tree_flatten()
+        return tuple((jax.tree_util.DictKey(key), item) for key, item in zip(self, items, strict=True)), facts
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
-        return tuple(self.values()), (self._kind, tuple(self))
+        return tuple(self.values()), (self.kind, self._stays, tuple(self))
 
     @classmethod
     def tree_unflatten(cls, facts: Any, children: Sequence[Any]) -> Any:
-        kind, keys = facts
+        kind, stays, keys = facts
         items = dict(zip(keys, children, strict=True))
-        return cls(None, items) if kind is None else kind(items)
+        return cls(kind, items, stays) if stays else kind(items)
 
 
 def is_unsorted(value: Any) -> bool:
@@ -65,7 +76,7 @@ def tree_flatten(value: Any, is_leaf: Callable[[Any], bool] | None = None) -> tu
     try:
         return jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
     except (TypeError, ValueError):  # of the keys, of a defaultdict and of a dict
-        return jax.tree_util.tree_flatten(_unsorted(value, dict_kind, is_leaf), is_leaf=is_leaf)
+        return jax.tree_util.tree_flatten(_unsorted(value, is_unsorted, False, is_leaf), is_leaf=is_leaf)
 
 
 def tree_leaves(value: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
@@ -84,19 +95,45 @@ def for_jax(value: Any) -> Any:
     try:
         jax.tree_util.tree_leaves(value)
     except (TypeError, ValueError):
-        return _unsorted(value, lambda _: None, None)
+        return _unsorted(value, is_unsorted, True)
     return value
 
 
-def _unsorted(value: Any, kind: Callable[[Any], Any], is_leaf: Callable[[Any], bool] | None) -> Any:
+def in_order(value: Any, stays: bool = True) -> Any:
+    """A copy of a pytree in which each dict whose keys JAX would sort, and each `Counter`, is an `UnsortedDict`.
+
+    Args:
+      stays: they stay such where JAX makes the pytree again; else the next time they are the dicts for which they stand.
+
+    >>> [jax.tree.map(abs, in_order({"b": -1, "a": [-2]}, stays)) for stays in (True, False)]
+    [{'b': 1, 'a': [2]}, {'b': 1, 'a': [2]}]
+    """
+    return _unsorted(value, _is_reordered if stays else _is_reordered_or_was, stays)
+
+
+def _is_reordered(value: Any) -> bool:
+    if type(value) is Counter:
+        return True
+    return isinstance(value, dict) and is_sorted_by_jax(value) and (is_unsorted(value) or sorted(value) != list(value))
+
+
+def _is_reordered_or_was(value: Any) -> bool:
+    return isinstance(value, UnsortedDict) or _is_reordered(value)
+
+
+def _unsorted(
+    value: Any, is_replaced: Callable[[Any], bool], stays: bool, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
     is_given = is_leaf or (lambda _: False)
 
     def node(leaf: Any) -> Any:
-        if is_given(leaf) or not is_unsorted(leaf):
+        if is_given(leaf) or not is_replaced(leaf):
             return leaf
-        return UnsortedDict(kind(leaf), {key: _unsorted(part, kind, is_leaf) for key, part in dict.items(leaf)})
+        items = {key: _unsorted(part, is_replaced, stays, is_leaf) for key, part in dict.items(leaf)}
+        kind = leaf.kind if isinstance(leaf, UnsortedDict) else dict_kind(leaf) or type(leaf)
+        return UnsortedDict(kind, items, stays)
 
-    leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda part: is_given(part) or is_unsorted(part))
+    leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda part: is_given(part) or is_replaced(part))
     return jax.tree_util.tree_unflatten(treedef, list(map(node, leaves)))
 
 

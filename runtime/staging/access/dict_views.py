@@ -6,6 +6,8 @@ import types
 from collections.abc import Callable, ItemsView, KeysView, Mapping, ValuesView
 from typing import Any
 
+from autograph.runtime.tracing.language import LANGUAGE
+
 VIEWS = (KeysView, ValuesView, ItemsView)
 
 
@@ -13,13 +15,16 @@ class _View:
     """A view of a dict that may lack keys, which the operators unpack; any other use of it is refused."""
 
     def __init__(self, owner: dict[Any, Any], plain: Callable[[], Any], known: Callable[[Any], Any]) -> None:
-        self.mapping = owner
+        self.mapping = self._mapping = owner
         self._plain = plain
         self._known = known
 
     def known(self) -> Any:
         """Python's own view, once nothing is missing."""
         return self._known(self._plain())
+
+    def __bool__(self) -> bool:
+        return bool(LANGUAGE.operators.truth(self.mapping))
 
 
 class _Keys(_View, KeysView[Any]):

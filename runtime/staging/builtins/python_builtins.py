@@ -698,7 +698,7 @@ class Builtins(InTrace):
         """Whether this is an object, or a list, tuple or dict, with traced values in it, which print as Python's numbers there."""
         if is_traced_list(arg) or any_shown_by_class(arg):
             return True
-        return isinstance(arg, list | tuple | dict) and holds_traced(arg)
+        return isinstance(arg, list | tuple | dict) and (LOCAL.has_perhaps or holds_traced(arg))
 
     def _is_traced_or_text(self, arg: Any) -> bool:
         if isinstance(arg, BaseException):

@@ -49,7 +49,6 @@ from autograph.runtime.tracing.recording import LOCAL, is_in_trace
 _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _CALLING_AT_RUN_TIME: frozenset[Any] = frozenset([jax.pure_callback, io_callback, jax.debug.callback])
 # Of those that are given dicts and objects of which only some paths have set a key or an attribute.
-_SHOWING = frozenset([print, str, repr, ascii, format, hash])
 _ARRAYS = (jax.core.Tracer, jax.Array, np.ndarray, LocalArray)
 _COPYING = (copy.copy, copy.deepcopy, dataclasses.replace, getattr, setattr, id, dict, type)
 _KNOWING_METHODS = frozenset(
@@ -108,9 +107,9 @@ class Calls(InTrace):
             isinstance(called, types.BuiltinMethodType) and isinstance(owner, MUTABLE_CONTAINERS)
         ):
             return called.__name__ in _KNOWING_METHODS
-        if type(owner) is collections.Counter and called.__name__ == "most_common":
+        if (type(owner), called.__name__) in ((collections.Counter, "most_common"), (str, "join")):
             return True
-        is_builtin = getattr(called, "__module__", None) == "builtins" and called not in _SHOWING
+        is_builtin = getattr(called, "__module__", None) == "builtins" and called is not hash
         return (is_builtin and _found(self._operators.overloads, called) is not None) or any(
             called is each for each in _COPYING
         )
