@@ -9,6 +9,7 @@ import functools
 import types
 from typing import Any
 
+from autograph.runtime.layouts.class_defaults import NO_DEFAULT, inherited
 from autograph.runtime.layouts.perhaps import Absence
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
@@ -144,12 +145,13 @@ def owner_of(place: Place) -> Any:
 
 def _inherited(owner: Any, attribute: str) -> Any:
     """What reading the attribute returns once the object itself has none; `UNBOUND` for what a descriptor computes."""
-    classes = type(owner).__mro__ if not isinstance(owner, type) else owner.__mro__[1:]
-    for each in classes:
-        if attribute in each.__dict__:
-            value = each.__dict__[attribute]
-            return UNBOUND if hasattr(type(value), "__get__") else value
-    return UNBOUND
+    if isinstance(owner, type):
+        found = inherited(owner.__mro__[1:], attribute)
+    else:
+        found = inherited(type(owner).__mro__, attribute)
+        if found is NO_DEFAULT and isinstance(getattr(type(owner), attribute, None), types.FunctionType):
+            return getattr(owner, attribute) if attribute not in getattr(owner, "__dict__", {}) else UNBOUND
+    return UNBOUND if found is NO_DEFAULT else found
 
 
 def contents(owner: Any) -> Any:

@@ -11,6 +11,7 @@ import jax
 
 from autograph.backends.base import LeafType
 from autograph.runtime.layouts.buffers import joined_buffers, known_length, length_and_arrays
+from autograph.runtime.layouts.class_defaults import default_side
 from autograph.runtime.layouts.constants import is_of_other, place_of, sort_of_constant
 from autograph.runtime.layouts.dict_kinds import is_dict_kind
 from autograph.runtime.layouts.functions import is_filled_cell
@@ -44,7 +45,7 @@ from autograph.runtime.layouts.large_ints import holding
 from autograph.runtime.layouts.mismatches import Mismatch
 from autograph.runtime.layouts.one_of import MOST_CANDIDATES
 from autograph.runtime.layouts.paths import Path, is_filled, is_item, worded
-from autograph.runtime.layouts.perhaps import Absence, Sentinel, merged_order
+from autograph.runtime.layouts.perhaps import Absence, Sentinel, common_start, merged_order
 from autograph.runtime.layouts.references import is_reference, is_variable
 from autograph.runtime.layouts.retraces import let_differ
 from autograph.runtime.layouts.sides import (
@@ -63,6 +64,7 @@ from autograph.runtime.layouts.sides import (
     candidates_in,
     code_of,
     is_choice,
+    unless_absent,
 )
 from autograph.runtime.layouts.text_kinds import is_text_layout
 from autograph.runtime.layouts.value_kinds import holds_containers, kind_of
@@ -310,7 +312,7 @@ class Joiner:
             right,
             path,
             lambda names: Object(a.kind, names, [LEAF] * len(names)),
-            a.kind.__name__,
+            a.kind,
         )
         return Object(a.kind, tuple(names), parts)
 
@@ -322,12 +324,12 @@ class Joiner:
         right: Side,
         path: Path,
         named: Callable[[Any], Layout],
-        of: str | None = None,
+        of: type | None = None,
     ) -> tuple[Sequence[Any], list[Layout]]:
-        """What two dicts, or objects, hold by key: all that either has, of which the other may lack some."""
+        """What two dicts, or objects of a class, hold by key: all that either has, of which the other may lack some."""
         merged = merged_order(keys, other_keys)
         order = list(dict.fromkeys([*keys, *other_keys])) if merged is None else merged
-        moved = set() if merged is not None or of is not None else set(order[_common_start(keys, other_keys) :])
+        moved = set() if merged is not None or of is not None else set(order[common_start(keys, other_keys) :])
         mine = dict(zip(keys, left.parts(), strict=True))
         theirs = dict(zip(other_keys, right.parts(), strict=True))
         node = named(tuple(order))
@@ -335,17 +337,24 @@ class Joiner:
         for k, key in enumerate(order):
             one, other, place = mine.get(key), theirs.get(key), (path, node, k)
             if one is None or other is None:
-                parts.append(self._join_one(one, other, Absence(key, of, key in moved), place))
+                parts.append(self._join_one(one, other, Absence(key, of and of.__name__, key in moved), place, of))
             elif key in moved:
                 parts.append(self._join_maybe(one, other, place, Absence(key, of, True)))
             else:
                 parts.append(self._join(one, other, place))
         return order, parts
 
-    def _join_one(self, one: Side | None, other: Side | None, absence: Absence, path: Path) -> Layout:
-        """What only one of the two sides holds, and whether it does."""
+    def _join_one(self, one: Side | None, other: Side | None, absence: Absence, path: Path, of: type | None) -> Layout:
+        """What only one of the two sides holds, and whether it does; the other may hold something by its class, ``of``."""
         there = one or other
         assert there is not None
+        if of is not None:
+            try:
+                default = default_side(of, absence.key)
+            except TypeError:
+                return self._differ()
+            if default is not None:
+                return self._join(one or default, other or default, path)
         value, tag, source = as_maybe(there, absence)
         if isinstance(there.layout, Maybe) and getattr(there.layout.absence, "is_moved", False):
             absence = absence.moved()
@@ -489,8 +498,8 @@ class Joiner:
         lacking = len(b.keys) - len(a.keys)
         wide = b if lacking >= 0 else a
         nothing = [Side(_NO_BUFFER, 0)] * abs(lacking)
-        ones = [*(nothing if lacking > 0 else ()), *map(_unless_absent, left.parts())]
-        others = [*(nothing if lacking < 0 else ()), *map(_unless_absent, right.parts())]
+        ones = [*(nothing if lacking > 0 else ()), *map(unless_absent, left.parts())]
+        others = [*(nothing if lacking < 0 else ()), *map(unless_absent, right.parts())]
         parts = self._join_parts(wide, ones, others, path)
         return wide.with_parts([ABSENT if part is NOTHING else part for part in parts])
 
@@ -537,12 +546,3 @@ def _is_cyclic(a: Layout, b: Layout, path: Path) -> bool:
     """Whether one of these, within another object, is that again."""
     leaves = [each.value for each in (a, b) if isinstance(each, Static)]
     return not isinstance(path, str) and not all(is_reference(each) or is_variable(each) for each in leaves)
-
-
-def _unless_absent(side: Side) -> Side:
-    return Side(NOTHING, side.start) if side.layout is ABSENT else side
-
-
-def _common_start(one: Sequence[Any], other: Sequence[Any]) -> int:
-    """How many keys two dicts begin with alike."""
-    return next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

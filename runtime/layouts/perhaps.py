@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -183,6 +183,11 @@ def merged_order(one: Iterable[Any], other: Iterable[Any]) -> list[Any] | None:
                 found.append(each)
         found.append(key)
     return [*found, *rest]
+
+
+def common_start(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """How many keys two dicts begin with alike."""
+    return next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def is_own_dict_of_lists(owner: Mapping[Any, Any]) -> bool:

@@ -97,17 +97,31 @@ def with_numbers(backend: Backend, traced: Traced, leaves: Sequence[Any]) -> tup
 
 @dataclass(frozen=True)
 class Side:
-    """A part of one of the two: its layout and the place of its first leaf."""
+    """A part of one of the two.
+
+    Attributes:
+      layout: its layout.
+      start: the place of its first leaf; of what the side itself does not have, its leaf, or all of its leaves.
+    """
 
     layout: Layout
-    start: int
+    start: Any
 
     def parts(self) -> list[Side]:
         found, start = [], self.start
         for part in self.layout.parts:
-            found.append(Side(part, start))
-            start += part.count
+            if isinstance(start, tuple):
+                mine, start = start[: part.count], start[part.count :]
+                found.append(Side(part, mine if part.parts or not mine else mine[0]))
+            else:
+                found.append(Side(part, start))
+                start += part.count
         return found
+
+
+def unless_absent(side: Side) -> Side:
+    """The side; one without a value if it is None."""
+    return Side(NOTHING, side.start) if side.layout is ABSENT else side
 
 
 _NONE = Side(Maybe(NOTHING, Static(False)), 0)
