@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter, defaultdict
+from collections import ChainMap, Counter, defaultdict
 
 import jax
 import jax.numpy as jnp
@@ -121,7 +121,7 @@ def test_a_view_of_a_dict_that_is_written_is_refused():
         ag.function(program)(jnp.array(dicts.A))
 
 
-@pytest.mark.parametrize("use", [lambda c: c + c, lambda c: list(c.elements()), lambda c: c.subtract([1])])
+@pytest.mark.parametrize("use", [lambda c: c <= c, lambda c: c > Counter([1])])
 def test_what_a_counter_does_not_support(use):
     def program(xs):
         return use(Counter(xs))
@@ -134,9 +134,9 @@ def test_a_traced_key_is_refused_after_a_branch_that_raises():
     def program(x):
         if x > 0:
             raise ValueError("no key")
-        Counter({1: 0}).subtract([x])
+        ChainMap({1: 0})[x]
 
-    with pytest.raises(ag.StagingError, match=r"\.subtract\(\[x\]\)\n  A traced value is used as a key"):
+    with pytest.raises(ag.StagingError, match=r"\[x\]\n  A traced value is used as a key"):
         ag.function(program)(jnp.array(-3))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -24,6 +24,20 @@ from autograph.runtime.tracing.locations import user_location
 _PURE = frozenset(
     [int, float, bool, str, list, tuple, dict, set]
 )  # what makes the same each time, and does nothing else
+
+
+def _of_counter(name: str, is_reflected: bool = False) -> Callable[..., Any]:
+    """A method that dicts have only as `collections.Counter`: that one's, converted."""
+
+    def method(self: TracedDict, *args: Any, **named: Any) -> Any:
+        if self.kind is collections.Counter:
+            operands = (*args, self) if is_reflected else (self, *args)
+            return self.checks.call(getattr(collections.Counter, name))(*operands, **named)
+        if name.startswith("__"):
+            raise self._not_supported("arithmetic")
+        raise AttributeError(f"{self.kind.__name__!r} object has no attribute {name!r}")
+
+    return method
 
 
 @jax.tree_util.register_pytree_node_class
@@ -291,6 +305,8 @@ class TracedDict(KeyedList):
     def __or__(self, other: Any) -> Any:
         if not isinstance(other, Mapping | TracedDict):
             return NotImplemented
+        if self.kind is collections.Counter:
+            return _of_counter("__or__")(self, other)
         made = self.copy()
         made.update(other)
         return made
@@ -298,19 +314,27 @@ class TracedDict(KeyedList):
     def __ror__(self, other: Any) -> Any:
         if not isinstance(other, Mapping):
             return NotImplemented
+        if self.kind is collections.Counter:
+            return _of_counter("__or__", is_reflected=True)(self, other)
         made = TracedDict(other, self.checks, self.kind, self.factory)
         made.update(self)
         return made
 
     def __ior__(self, other: Any) -> Any:
+        if self.kind is collections.Counter:
+            return _of_counter("__ior__")(self, other)
         self.update(other)
         return self
 
     def _not_of_dicts(self, other: Any) -> Any:
         raise self._not_supported("arithmetic")
 
-    __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = _not_of_dicts
-    __sub__ = __and__ = _not_of_dicts
+    __mul__ = __rmul__ = __imul__ = _not_of_dicts
+    __radd__, __rsub__, __rand__ = (_of_counter(f"__{name}__", is_reflected=True) for name in ("add", "sub", "and"))
+    __add__, __sub__, __and__ = _of_counter("__add__"), _of_counter("__sub__"), _of_counter("__and__")
+    __pos__, __neg__, __iadd__ = _of_counter("__pos__"), _of_counter("__neg__"), _of_counter("__iadd__")
+    __isub__, __iand__, subtract = _of_counter("__isub__"), _of_counter("__iand__"), _of_counter("subtract")
+    _keep_positive = _of_counter("_keep_positive")
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("__") and hasattr(self.kind, name):
@@ -330,13 +354,22 @@ class TracedDict(KeyedList):
             return pairs
         return pairs[: max(n, 0) if isinstance(n, int) else jnp.maximum(n, 0)]
 
+    def elements(self) -> Any:
+        """As that of `collections.Counter`."""
+        return self.checks.library.elements(self)
+
     def total(self) -> Any:
         """As that of `collections.Counter`."""
         return self.checks.overloads[sum](self.values())
 
+    def _ordered(self, symbol: str, other: Any) -> Any:
+        if self.kind is collections.Counter:
+            raise self._not_supported("A comparison by order")
+        return NotImplemented
+
     def compared(self, symbol: str, other: Any) -> Any:
         if symbol not in ("==", "!="):
-            return NotImplemented
+            return self._ordered(symbol, other)
         if not isinstance(other, Mapping | TracedDict):
             return symbol == "!="
         if self.kind is getattr(other, "kind", type(other)) is collections.OrderedDict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from typing import Any, TypeGuard
 
@@ -373,11 +373,20 @@ class Absences(InTrace):
                     present, lambda key=key, value=value: _nothing(self.set_item(owner, key, value.held)), None, ()
                 )
 
+    def may_lack_keys(self, one: dict[Any, Any], other: dict[Any, Any]) -> bool:
+        """Whether two dicts may be equal though one lacks keys of the other, or be unequal though neither seems to."""
+        are_counters = isinstance(one, Counter) and isinstance(other, Counter)
+        return are_counters or has_perhaps((*one.values(), *other.values()))
+
     def equal(self, one: dict[Any, Any], other: dict[Any, Any]) -> Any:
-        """Whether two dicts, of which one may lack keys, are equal."""
+        """Whether two dicts, of which one may lack keys, are equal. To `Counter`s, which may lack any, it is as none of that."""
         result: Any = True
+        are_counters = isinstance(one, Counter) and isinstance(other, Counter)
         for key in dict.fromkeys([*one, *other]):
-            same = self._same(one.get(key, _NOTHING), other.get(key, _NOTHING))
+            if are_counters:
+                same = self.equals(self.get(one, key, 0), self.get(other, key, 0))
+            else:
+                same = self._same(one.get(key, _NOTHING), other.get(key, _NOTHING))
             if same is False:
                 return False
             result = same if result is True else result & same

@@ -38,7 +38,7 @@ from autograph.runtime.layouts.optional import (
     resolved,
     used,
 )
-from autograph.runtime.layouts.perhaps import has_perhaps, is_sentinel
+from autograph.runtime.layouts.perhaps import is_sentinel
 from autograph.runtime.layouts.perhaps import read as read_of
 from autograph.runtime.layouts.statement_variables import has_contents, holds_traced, tested
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
@@ -267,7 +267,7 @@ class Operations(InTrace):
 
     def _equal_parts(self, left: Any, right: Any) -> Any:
         """``left == right`` of two tuples, lists or dicts with traced values in them."""
-        if isinstance(left, dict) and (has_perhaps(left.values()) or has_perhaps(right.values())):
+        if isinstance(left, dict) and self.checks.absences.may_lack_keys(left, right):
             return self.checks.absences.equal(left, right)
         if isinstance(left, dict):
             if left.keys() != right.keys():

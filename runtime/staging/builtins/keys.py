@@ -22,7 +22,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.leaked_tracers import held_or
 from autograph.runtime.layouts.optional import Optional
-from autograph.runtime.layouts.perhaps import is_perhaps
+from autograph.runtime.layouts.perhaps import has_perhaps, is_perhaps
 from autograph.runtime.layouts.statement_variables import stands_for_text
 from autograph.runtime.staging.builtins.reductions import Generator
 from autograph.runtime.tracing.births import Births, can_be_element
@@ -134,6 +134,10 @@ class Keys(InTrace):
 
     def new_counter(self, *args: Any, **named: Any) -> Any:
         """``collections.Counter(values)``."""
+        if len(args) == 1 and isinstance(args[0], Mapping) and has_perhaps(args[0].values()):
+            made = collections.Counter[Any]()
+            dict.update(made, args[0])
+            return self.made_dict(made)
         if len(args) != 1 or self._is_plain() or args[0] is None or isinstance(args[0], Mapping):
             return self.made_dict(collections.Counter(*args, **named))
         (values,) = args
@@ -141,9 +145,9 @@ class Keys(InTrace):
             values = self.checks.overloads[builtins.list](values)
         if not isinstance(values, TracedDict) and not _is_of_traced(values):
             return self.made_dict(collections.Counter(values, **named))
-        made = self._traced_dict((), collections.Counter)
-        made.update(values, **named)
-        return made
+        counts = self._traced_dict((), collections.Counter)
+        counts.update(values, **named)
+        return counts
 
     def dict_of(self, *pairs: tuple[Any, Any]) -> Any:
         """``{key: value, …}``."""
@@ -176,7 +180,7 @@ class Keys(InTrace):
             made.update((), **named)
             return made
         if isinstance(values, Mapping):
-            return self.made_dict(self._of_kind(values, named, kind, factory))
+            return self.made_dict(self._of_kind(values, named, kind, factory), values)
         values = self.checks.overloads[builtins.list](values)
         is_traced = is_array_list(values) or any(
             isinstance(pair, tuple) and len(pair) == 2 and holds_tracer(pair[0]) for pair in values
@@ -191,12 +195,23 @@ class Keys(InTrace):
     def _of_kind(self, values: Any, named: dict[str, Any], kind: type, factory: Any) -> Any:
         return kind(values, **named) if kind is not collections.defaultdict else kind(factory, values, **named)
 
-    def made_dict(self, made: Any) -> Any:
-        """A dict of known keys: Python's own, if the program writes no traced ones."""
+    def made_dict(self, made: Any, given: Any = ()) -> Any:
+        """A dict of known keys: Python's own, if the program writes no traced ones. ``given``: the one that it is a copy of."""
         factory = getattr(made, "default_factory", None)
-        return self._unless_keyed(made, lambda known: self._traced_dict(known, type(known), factory))
+
+        def traced(known: Any) -> TracedDict:
+            if isinstance(given, dict):
+                self.checks.absences.check_order(given)
+            return self._traced_dict(known, type(known), factory)
+
+        return self._unless_keyed(made, traced)
 
     def _traced_dict(self, values: Any, kind: type = dict, factory: Any = None) -> TracedDict:
+        if isinstance(values, dict) and has_perhaps(values.values()):
+            self.checks.absences.check_order(values)
+            filled = self._traced_dict((), kind, factory)
+            self.checks.absences.update(filled, values)
+            return filled
         made = TracedDict(() if kind is collections.Counter else values, self.checks, kind, factory)
         self.journal.born(made)
         if kind is collections.Counter:
@@ -243,19 +258,24 @@ class Keys(InTrace):
         return call
 
     def counter_method(self, method: Any) -> Any:
-        """A method of a `collections.Counter` that Python has."""
-        owner = method.__self__
-        if method.__name__ == "most_common" and any(
-            is_perhaps(each) or self._holds_traced(each) for each in owner.values()
-        ):
-            return functools.partial(self.checks.library.most_common, owner)
-        if self._is_plain() or method.__name__ != "update":
+        """A method of a `collections.Counter` that Python has; None for one whose source is converted."""
+        owner, name = method.__self__, method.__name__
+        library, is_open = (
+            self.checks.library,
+            any(is_perhaps(each) or self._holds_traced(each) for each in owner.values()),
+        )
+        if name in ("most_common", "elements"):
+            return functools.partial(getattr(library, name), owner) if is_open else method
+        if name != "update":
             return None
+        if self._is_plain():
+            return method
 
         def update(*args: Any, **named: Any) -> Any:
             if args and self._holds_traced(args[0]):
                 self.end_trace(owner, "A Counter is given a traced key")
-            return method(*args, **named)
+            is_of_paths = any(isinstance(each, Mapping) and has_perhaps(each.values()) for each in (owner, *args))
+            return library.counted(owner, *args, **named) if is_of_paths else method(*args, **named)
 
         return update
 

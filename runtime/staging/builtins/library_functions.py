@@ -81,6 +81,15 @@ class LibraryFunctions:
         """``counts.most_common(n)``, of a `collections.Counter` whose counts are traced."""
         return self._convert(_most_common)(counts, n)
 
+    def elements(self, counts: Any) -> Any:
+        """``counts.elements()``, of a `collections.Counter` whose counts are traced: a list."""
+        return self._convert(_elements)(counts)
+
+    def counted(self, counts: Any, given: Any = None, /, **named: Any) -> None:
+        """``counts.update(given, **named)``, of a `collections.Counter` where paths differ in which keys there are."""
+        for each in (given, named):
+            self._convert(_counted)(counts, each)
+
     def numbered(self, items: Any, start: Any) -> Any:
         """``list(enumerate(items, start))``."""
         return self._convert(_numbered)(items, start)
@@ -217,6 +226,23 @@ def _numbered(items: Any, start: Any) -> Any:
 def _most_common(counts: Any, n: Any) -> Any:
     items = sorted(counts.items(), key=lambda item: item[1], reverse=True)
     return items if n is None else items[: max(n, 0)]
+
+
+def _elements(counts: Any) -> Any:
+    found = []
+    for key, count in counts.items():
+        for _ in range(count):
+            found.append(key)
+    return found
+
+
+def _counted(counts: Any, given: Any) -> None:
+    if isinstance(given, Mapping):
+        for key, count in given.items():
+            counts[key] = count + counts.get(key, 0)
+    elif given is not None:
+        for key in given:
+            counts[key] = counts.get(key, 0) + 1
 
 
 def _total(values: Any) -> Any:

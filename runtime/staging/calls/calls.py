@@ -50,7 +50,7 @@ _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _CALLING_AT_RUN_TIME: frozenset[Any] = frozenset([jax.pure_callback, io_callback, jax.debug.callback])
 # Of those that are given dicts and objects of which only some paths have set a key or an attribute.
 _ARRAYS = (jax.core.Tracer, jax.Array, np.ndarray, LocalArray)
-_COPYING = (copy.copy, copy.deepcopy, dataclasses.replace, getattr, setattr, id, dict, type)
+_COPYING = (copy.copy, copy.deepcopy, dataclasses.replace, getattr, setattr, id, dict, collections.Counter, type)
 _KNOWING_METHODS = frozenset(
     [
         *("get", "pop", "setdefault", "update", "popitem", "__contains__", "clear", "copy", "keys", "values", "items"),
@@ -107,7 +107,7 @@ class Calls(InTrace):
             isinstance(called, types.BuiltinMethodType) and isinstance(owner, MUTABLE_CONTAINERS)
         ):
             return called.__name__ in _KNOWING_METHODS
-        if (type(owner), called.__name__) in ((collections.Counter, "most_common"), (str, "join")):
+        if type(owner) is collections.Counter or (type(owner) is str and called.__name__ == "join"):
             return True
         is_builtin = getattr(called, "__module__", None) == "builtins" and called is not hash
         return (is_builtin and _found(self._operators.overloads, called) is not None) or any(
@@ -229,7 +229,8 @@ class Calls(InTrace):
         if has_contents(method.__self__):
             return self._list_method(method)
         if type(method.__self__) is collections.Counter:
-            return self._operators.keys.counter_method(method) or method
+            if (made := self._operators.keys.counter_method(method)) is not None:
+                return made
         if (bar := self._operators.bars.instead_of(method)) is not None:
             return bar
         converted = self._function(function)
