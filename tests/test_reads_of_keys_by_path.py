@@ -130,3 +130,34 @@ def test_python_and_the_program_agree(function):
     for value in VALUES:
         x = jnp.array(value)
         assert outcome(made, x) == outcome(function, x)
+
+
+KNOWING = [
+    lambda d: (
+        d.keys() == {"a", "k"},
+        d.keys() != {"a"},
+        {"a"} == d.keys(),
+        d.keys() <= {"a", "k", "z"},
+        {"z"} < d.keys(),
+    ),
+    lambda d: (
+        sorted(d.keys() & {"k"}),
+        sorted({"z"} | d.keys()),
+        sorted(d.keys() - {"a"}),
+        len(d.keys() ^ ["k", "z"]),
+    ),
+    lambda d: (str(d), f"{d!r}", repr([d]), "-".join(d), "%s" % d),
+    lambda d: (bool(d.keys()), not d.items(), dict.fromkeys(sorted(d), 0)),
+]
+
+
+@pytest.mark.parametrize("read", KNOWING)
+def test_what_knows_of_absence(read):
+    def f(x):
+        d = {"a": 1.5}
+        if x > 0:
+            d["k"] = x
+        return read(d)
+
+    compiled = ag.function(f)
+    assert [compiled(jnp.array(x)) for x in (1.0, -1.0)] == [f(1.0), f(-1.0)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque, namedtuple
 from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 import pytest
 
@@ -177,3 +178,95 @@ def test_an_object_with_a_variable():
         return repr(counter)
 
     assert [f(jnp.array(2)), f(jnp.array(3))] == ["Counter(3)", "Counter(6)"]
+
+
+class Link:
+    def __init__(self, value, following=None):
+        self.value = value
+        self.following = following
+
+    def __repr__(self):
+        return f"Link({self.value})"
+
+
+def walked(link):
+    text = ""
+    while link is not None:
+        text += str(link.value)
+        link = link.following
+    return text
+
+
+class Chain:
+    def __init__(self, head):
+        self.head = head
+
+    def __iter__(self):
+        link = self.head
+        while link is not None:
+            yield link.value
+            link = link.following
+
+    def __str__(self):
+        return walked(self.head)
+
+    def __repr__(self):
+        return " ".join(str(value) for value in self)
+
+
+def chosen(x):
+    head = Link(1, Link(x))
+    if x > 2:
+        head = head.following
+    print(Chain(head), x)
+    return str(Chain(head)), f"{Chain(head)!r}", repr(head), str([Chain(head)])
+
+
+def removed(x):
+    head = link = Link(1, Link(2))
+    before = None
+    while link is not None:
+        if link.value == x:
+            if before is None:
+                head = link.following
+            else:
+                before.following = link.following
+            break
+        before, link = link, link.following
+    return str(Chain(head)), repr(Chain(head))
+
+
+def emptied(x):
+    head = Link(x)
+    if x > 2:
+        head = None
+    return f"[{Chain(head)}]"
+
+
+@pytest.mark.parametrize("program", [chosen, removed, emptied])
+def test_objects_that_a_condition_selects(program, capsys):
+    compiled = ag.function(program)
+    for x in (1, 2, 3):
+        wanted = program(x), capsys.readouterr().out
+        found = compiled(jnp.int32(x))
+        jax.effects_barrier()
+        assert (found, capsys.readouterr().out) == wanted
+
+
+def test_what_is_assigned_while_such_are_shown_is_refused():
+    class Counted(Chain):
+        shown = 0
+
+        def __str__(self):
+            self.shown += 1
+            return walked(self.head)
+
+    def f(x):
+        head = Link(1, Link(2))
+        if x > 2:
+            head = head.following
+        chain = Counted(head)
+        return str(chain), chain.shown
+
+    with pytest.raises(ag.StagingError, match="Counted is made here, which assigns attributes"):
+        ag.function(f)(jnp.int32(1))

@@ -6,22 +6,31 @@ The text is made when their values are known: then the object is made again of t
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 
+from autograph.runtime.code.code_names import class_attribute, codes_in, names_of
+from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.unordered_lists import UnorderedList
 from autograph.runtime.effects.as_python import as_python, resolved_values
+from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.one_of import OneOf
+from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import is_perhaps
 from autograph.runtime.layouts.pytrees import in_order, tree_leaves, tree_map
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.tracing.language import LANGUAGE
+from autograph.runtime.tracing.locations import user_location
 
 _SHOWN_BY = ("__str__", "__repr__", "__format__")
+_READ_BY = ("__iter__", "__next__", "__len__", "__getitem__", "__contains__", "__bool__")
+_CHOSEN = (Optional, OneOf)
 
 
 def is_shown_by_class(value: Any) -> bool:
@@ -71,13 +80,51 @@ def write_as_shown(make: Callable[..., str], values: Sequence[Any], read: Callab
     """
     if not any(map(any_shown_by_class, values)):
         return
-    before = tree_leaves(read())
+    before = read()
+    if is_chosen_in(before):  # code that is not converted goes by what is None, and by what is what
+        writing = next(filter(_writes_when_shown, _kinds_in(before)), None)
+        if writing is not None:
+            raise StagingError(
+                f"{user_location()}\n  A text of a {writing.__name__} is made here, which assigns attributes while it is shown, and "
+                "whether a value is None, or which object it is, is known only at run time.\n  Make the text by a method that is called "
+                "by its name: value.text()."
+            )
+        return
+    before = tree_leaves(before)
     try:
         make(*values)
     except Exception:  # it asks for values
         now = tree_leaves(read())
         if len(before) != len(now) or not all(map(_is_same, before, now)):
             raise
+
+
+def is_chosen_in(read: Any) -> bool:
+    """Whether paths differ in which object something is, or in whether it is None."""
+    return any(isinstance(leaf, _CHOSEN) for leaf in tree_leaves(read, is_leaf=lambda part: isinstance(part, _CHOSEN)))
+
+
+def _kinds_in(read: Any) -> set[type]:
+    """The classes of the objects that are shown."""
+    found = tree_leaves(read, is_leaf=lambda part: isinstance(part, Snapshot))
+    return {kind for each in found if isinstance(each, Snapshot) for kind, _ in each.kinds}
+
+
+def _writes_when_shown(kind: type) -> bool:
+    """Whether what shows an object of a class may assign attributes or globals, as far as its code tells."""
+    pending: list[Any] = [getattr(kind, name, None) for name in (*_SHOWN_BY, *_READ_BY)]
+    seen = set[types.FunctionType]()
+    while pending:
+        function = pending.pop()
+        if not isinstance(function, types.FunctionType) or function in seen or is_library(function):
+            continue
+        seen.add(function)
+        for names in map(names_of, codes_in(function.__code__)):
+            if names.attributes_stored or names.globals_stored:
+                return True
+            pending += [class_attribute(kind, name) for name in names.attributes_read]
+            pending += [function.__globals__.get(name) for name in names.globals_read]
+    return False
 
 
 def _is_same(one: Any, other: Any) -> bool:
