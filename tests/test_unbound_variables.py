@@ -2,6 +2,7 @@
 
 import contextlib
 
+import jax
 import jax.numpy as jnp
 import pytest
 
@@ -381,6 +382,25 @@ def test_contents_of_a_container_that_one_path_binds(program):
                 assert str(found.value) == str(error)
             else:
                 assert int(staged(jnp.int32(n), jnp.int32(m))) == wanted
+
+
+def test_a_block_that_leaves_a_variable_as_it_is():
+    def f(n, m, flag):
+        if n > 0:
+            y = n
+        if m > 0:
+            if flag:
+                y = 2
+            m = m + 1
+        return y + m
+
+    staged = ag.function(f)
+    assert int(staged(jnp.int32(1), jnp.int32(5), False)) == f(1, 5, False)
+    assert int(staged(jnp.int32(1), jnp.int32(-5), True)) == f(1, -5, True)
+    with pytest.raises(UnboundLocalError):
+        staged(jnp.int32(0), jnp.int32(5), False)
+    with pytest.raises(ag.StagingError, match=r"'y' may be undefined here: only one branch binds it at .*: if n > 0"):
+        jax.jit(ag.convert(f), static_argnums=2)(jnp.int32(1), jnp.int32(5), False)
 
 
 def test_an_attribute_of_an_object_that_one_path_binds():

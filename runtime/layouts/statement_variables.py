@@ -481,6 +481,9 @@ class Marks:
         if any(map(is_another, _leaves_in(value))):
             value = _with_leaves(value, lambda leaf: jnp.array(leaf, copy=True) if is_another(leaf) else leaf)
         for leaf in _leaves_in(value):
+            known = self._marks.get(id(leaf))
+            if known is not None and known[0]() is leaf and known[1] is defined:
+                continue  # the first reason says more than that of a statement which has not touched it
             if isinstance(leaf, jax.Array):
                 reference = weakref.ref(leaf, functools.partial(self._forget, id(leaf)))
                 self._marks[id(leaf)] = (reference, defined, reason)
@@ -500,6 +503,10 @@ class Marks:
             if entry is not None and entry[0]() is leaf:
                 return entry[1], entry[2]
         return None
+
+    def leaves(self, value: Any) -> list[Any]:
+        """All that a block leaves as it is which leaves this value as it is: its leaves, and where it is bound."""
+        return [*flatten(value)[0], self.defined(value)]
 
     def defined(self, value: Any) -> Any:
         """True, or the condition under which ``value`` is bound."""

@@ -413,7 +413,7 @@ class Conditionals(InTrace):
         nodes: PathsOfNodes | None,
     ) -> BranchEnd:
         entry = [variable.get() for variable in variables]
-        unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
+        unchanged = [leaf for value in entry if value is not UNBOUND for leaf in self.marks.leaves(value)]
         end = BranchEnd(self.backend, self.marks.defined, facts, growing)
         statements = None if isinstance(block, Kept) else block
         present = block.value if isinstance(block, Kept) else None  # without statements
