@@ -23,7 +23,8 @@ class _Thread(threading.local):
       context: what operators know of the program that is traced, a `staging.context.Context`; None before any has asked.
       raising: what surrounds what runs, as far as exceptions go, a `raising.Current`; likewise.
       effects: how many effects were recorded: writes to Variables, prints, calls of Python.
-      raised_at_once: how many of them were exceptions that are raised where they are recorded, or not at all.
+      raised: how many of them were exceptions.
+      raised_at_once: how many of those are raised where they are recorded, or not at all.
       tapes: the `GradientTape`s that record here, outermost first.
       receivers: the exceptions that ``try`` statements catch where code is recorded, outermost first; see the backend.
       in_callback: whether a compiled program is calling Python here.
@@ -53,6 +54,7 @@ class _Thread(threading.local):
     context: Any = None
     raising: Any = None
     effects = 0
+    raised = 0
     raised_at_once = 0
     in_callback = False
     has_perhaps = False

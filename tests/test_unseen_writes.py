@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import functools
 
+import jax
 import jax.numpy as jnp
 import pytest
 
@@ -317,6 +318,121 @@ def test_a_cached_property_of_what_is_written_is_refused_where_its_first_read_ma
     for f in (written_in_the_loop, written_before_the_read, written_after_the_branch):
         with pytest.raises(ag.StagingError, match="computed from 'Cached.v'"):
             ag.function(f)(jnp.float32(1.0))
+
+
+class Triangle:
+    def __init__(self, a, b):
+        if a <= 0:
+            raise ValueError("no side")
+        self.a, self.b = a, b
+
+    @functools.cached_property
+    def longest(self):
+        return (self.a**2 + self.b**2) ** 0.5
+
+    @functools.cached_property
+    def ratio(self):
+        if self.a > 10:
+            raise ZeroDivisionError("far")
+        return self.longest / self.a
+
+
+def read_after_a_constructor_that_may_raise(x):
+    try:
+        return Triangle(x, 2.0).longest
+    except ValueError:
+        return -1.0
+
+
+def raised_by_the_property(x):
+    try:
+        t = Triangle(x, 2.0)
+        return t.longest + t.ratio + t.longest
+    except ValueError:
+        return -1.0
+    except ZeroDivisionError:
+        return -2.0
+
+
+def raised_again_where_it_is_read_again(x):
+    t = Triangle(3.0, 2.0)
+    t.a = x + 5.0
+    try:
+        r = t.ratio
+    except ZeroDivisionError:
+        r = 100.0
+    if x > 11:
+        try:
+            r += t.ratio
+        except ZeroDivisionError:
+            r += t.b
+    return r + t.longest
+
+
+def in_each_iteration(x):
+    s = 0.0
+    for i in range(3):
+        try:
+            t = Triangle(x - i, 2.0)
+            s += t.ratio
+        except (ValueError, ZeroDivisionError):
+            s += 1
+        else:
+            s += t.ratio + t.longest
+        finally:
+            s += 2
+    return s
+
+
+def written_on_one_path_and_read_on_the_other(x):
+    o = Cached(x)
+    if x > 2:
+        o.v = 5.0
+    else:
+        x = o.doubled
+    return x + o.doubled
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        read_after_a_constructor_that_may_raise,
+        raised_by_the_property,
+        raised_again_where_it_is_read_again,
+        in_each_iteration,
+        written_on_one_path_and_read_on_the_other,
+    ],
+)
+def test_a_cached_property_where_exceptions_may_be_raised(program):
+    cases = 3.0, -2.0, 20.0, 1.5
+    staged = ag.function(program)
+    wanted = [pytest.approx(program(x), rel=1e-5) for x in cases]
+    assert [float(staged(jnp.float32(x))) for x in cases] == wanted
+    assert ag.function(jax.vmap(ag.convert(program)))(jnp.array(cases)).tolist() == wanted
+
+
+def test_a_cached_property_that_writes_and_may_raise_is_refused_where_its_first_read_may_be():
+    class Counted:
+        def __init__(self, v):
+            self.v, self.n = v, 0
+
+        @functools.cached_property
+        def doubled(self):
+            self.n += 1
+            if self.v > 10:
+                raise ValueError
+            return self.v * 2
+
+    def f(x):
+        o = Counted(x)
+        try:
+            s = o.doubled
+        except ValueError:
+            s = 0.0
+        return s + o.n
+
+    with pytest.raises(ag.StagingError, match="Counted.doubled is a cached property"):
+        ag.function(f)(jnp.float32(1.0))
 
 
 class Model:

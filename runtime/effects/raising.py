@@ -348,7 +348,7 @@ def leave(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSit
     caught = [_caught(site, values) for site, values in zip(sites, payloads, strict=True)]
     sites, payloads = [site for site, _ in caught], [values for _, values in caught]
     if all(site.is_caught for site in sites):
-        count_effect()
+        count_effect(is_raise=True)
         STAGING.raise_if(code, payloads, sites)
         return
     if scope.tries if scope is not None and tries is None else tries:
@@ -360,7 +360,7 @@ def leave(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSit
     if scope is not None:
         scope.has_raised = True
     current().left += 1
-    count_effect()
+    count_effect(is_raise=True)
     if LOCAL.frame is None and not current().has_receiver:
         LOCAL.raised_at_once += 1
     STAGING.raise_if(code, payloads, sites)

@@ -376,9 +376,13 @@ class Journal:
         finally:
             self.watch, self.regions, self.attempts = outer, regions, attempts
 
-    def touch(self, place: Place) -> None:
-        """Report that a place is about to be written."""
-        for read in self.cached:
+    def touch(self, place: Place, again: bool = False) -> None:
+        """Report that a place is about to be written.
+
+        ``again``: with what a block that has ended, and reported it, wrote there, or with what it held where an exception was
+        raised. No property that has been read on such a path would come to anything else by that.
+        """
+        for read in () if again else self.cached:
             read.check(place)
         for attempt in self.attempts:
             attempt.note(place, place.get())

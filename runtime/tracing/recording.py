@@ -19,9 +19,10 @@ def is_recording() -> bool:
     return STAGING.is_recording(STAGING.place())
 
 
-def count_effect() -> None:
-    """Note that an effect was recorded."""
+def count_effect(is_raise: bool = False) -> None:
+    """Note that an effect was recorded; an exception is one."""
     LOCAL.effects += 1
+    LOCAL.raised += is_raise
 
 
 def is_in_trace() -> bool:
@@ -32,6 +33,11 @@ def is_in_trace() -> bool:
 def effects_recorded() -> int:
     """How many effects this thread has recorded: a loop's test that adds to them must run once for each iteration."""
     return LOCAL.effects
+
+
+def effects_lasting() -> int:
+    """How many of these are no exceptions: what runs again where it raised raises again."""
+    return LOCAL.effects - LOCAL.raised
 
 
 def effects_once() -> int:

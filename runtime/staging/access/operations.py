@@ -21,7 +21,6 @@ from autograph.runtime.containers.searched_lists import sequence_class
 from autograph.runtime.containers.traced_dicts import DictView
 from autograph.runtime.containers.traced_lists import is_traced_list
 from autograph.runtime.effects.raising import has_handlers
-from autograph.runtime.heap.cached_reads import CachedRead, cached_refusal
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import array_written
@@ -42,12 +41,12 @@ from autograph.runtime.layouts.perhaps import is_sentinel
 from autograph.runtime.layouts.perhaps import read as read_of
 from autograph.runtime.layouts.statement_variables import has_contents, holds_traced, tested
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
+from autograph.runtime.staging.access.cached_properties import first_read
 from autograph.runtime.staging.access.numbers import OF_TRACED_NUMBERS, attribute_of
 from autograph.runtime.staging.access.user_methods import has_own_equality, user_method
 from autograph.runtime.staging.access.value_errors import ValueErrors
 from autograph.runtime.tracing.caller_arrays import will_write
-from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import LOCAL, effects_recorded
+from autograph.runtime.tracing.recording import LOCAL
 
 _OPERATIONS: Mapping[str, tuple[str, Callable[..., Any]]] = types.MappingProxyType(
     {
@@ -461,31 +460,14 @@ class Operations(InTrace):
         elif type(descriptor) is functools.cached_property and type(descriptor.func) is types.FunctionType:
             values = getattr(target, "__dict__", None)
             if type(values) is dict and not is_library(descriptor.func):
-                return values[name] if name in values else self._cached(descriptor, target, name)
+                if name not in values:
+                    return first_read(self.journal, descriptor, self.call(descriptor.func), target, name)
+                return values[name]
         elif (read := user_method(type(descriptor), "__get__")) is not None:
             is_first = class_attribute(type(descriptor), "__set__") is not None
             if is_first or name not in (getattr(target, "__dict__", None) or ()):
                 return self.call(read)(descriptor, target, kind)
         return attribute_of(target, name)
-
-    def _cached(self, descriptor: functools.cached_property[Any], target: Any, name: str) -> Any:
-        """A cached property that is read for the first time.
-
-        A block of a staged statement has nowhere to keep what it computes: it is computed again where it is read next,
-        which is refused where that could be seen.
-        """
-        compute = self.call(descriptor.func)
-        if not self.journal.is_open or self.journal.has_made(target):
-            value = target.__dict__[name] = compute(target)
-            return value
-        self.journal.keep_from_writes(CachedRead(target, name, descriptor.func.__code__.co_names, user_location()))
-        effects = effects_recorded()
-        with self.journal.observed() as written:
-            value = compute(target)
-        if written or effects_recorded() != effects:
-            seen = f"it writes {written[0].name!r}" if written else "it does something when the program runs"
-            raise cached_refusal(user_location(), target, name, seen)
-        return value
 
     def _inherited(self, target: Any, name: str) -> Any:
         """``super().name``."""

@@ -435,7 +435,7 @@ class _Statement:
             if not same(place.get(), value):
                 if isinstance(place, Place) and all(place is not each for each in self.seen):
                     # A region tells what lives on by who holds it, its places among them.
-                    journal.touch(copy.copy(place))
+                    journal.touch(copy.copy(place), again=True)
                 place.set(value)
 
         journal.check_unreported()

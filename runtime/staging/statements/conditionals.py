@@ -345,7 +345,7 @@ class Conditionals(InTrace):
         )
         for k, place in enumerate(places):
             if k > len(variables) and id(getattr(place, "owner", None)) not in born:
-                self.journal.touch(place)  # found by its being written: the region around must know
+                self.journal.touch(place, again=True)  # found by its being written: the region around must know
             owner = parts.list_of(place, k)
             self._bind(place, joined, k, leaves, where, functools.partial(parts.place, k=k), owner)
         if nodes is not None:
