@@ -1,7 +1,8 @@
-"""Classes with `__new__`, and objects that containers compare by their own `__eq__`."""
+"""Classes with `__new__`, and objects that containers compare, and sums add, by methods of their class."""
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 import jax
@@ -168,3 +169,77 @@ def test_an_object_that_is_not_in_a_list():
 
     for n in (2, 3):
         assert place(n) == ag.function(place)(jnp.array(n)) == ag.function(place)(n)
+
+
+class Length:
+    """Each is made by an `__init__` that branches."""
+
+    def __init__(self, v):
+        self.v = v if v > 0 else -v
+
+    def __add__(self, other):
+        return Length(self.v + other.v)
+
+    def __mul__(self, other):
+        return Length(self.v * other.v)
+
+
+class Weight:
+    """Adds and multiplies numbers, too, on both sides."""
+
+    def __init__(self, v):
+        if v > 100:
+            raise ValueError("heavy")
+        self.v = v
+
+    def __add__(self, other):
+        return Weight(self.v + (other.v if isinstance(other, Weight) else other))
+
+    def __mul__(self, other):
+        return Weight(self.v * (other.v if isinstance(other, Weight) else other))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def sums_of_objects(n):
+    lengths = [Length(n), Length(2), Length(-n)]
+    by_name = {"a": Weight(n), "b": Weight(n + 1)}
+    chosen = Weight(n) if n > 0 else Weight(3)
+    return (
+        sum(lengths, Length(0)).v,
+        sum((Length(k * n) for k in range(3)), start=Length(0)).v,
+        sum([Weight(n), Weight(2)]).v,
+        sum([1, n, Weight(n), 2.5]).v,
+        sum(by_name.values()).v,
+        sum(iter([chosen, chosen])).v,
+        sum(map(Weight, (n, 1))).v,
+    )
+
+
+def products_of_objects(n):
+    return (
+        math.prod([Length(n), Length(2)], start=Length(1)).v,
+        math.prod((Weight(n), Weight(2), n)).v,
+        math.prod(Weight(n + k) for k in range(2)).v,
+        math.prod({"a": Weight(n), "b": Weight(2)}.values(), start=n).v,
+    )
+
+
+def a_sum_that_raises(n):
+    try:
+        return sum([Weight(n), Weight(n * 40)]).v
+    except ValueError:
+        return -5
+
+
+@pytest.mark.parametrize("program", [sums_of_objects, products_of_objects, a_sum_that_raises])
+def test_sums_and_products_of_objects_call_methods_of_their_class(program):
+    for n in (3, -2, 1):
+        assert list(differences(program(n), ag.function(program)(jnp.array(n)))) == []
+    found = ag.function(jax.vmap(ag.convert(program)))(jnp.array([3, -2]))
+    assert list(differences(program(-2), jax.tree.map(lambda leaf: leaf[1], found))) == []
+
+
+def test_a_sum_of_objects_that_cannot_be_added_to_zero():
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \+: 'int' and 'Length'"):
+        ag.function(lambda n: sum([Length(n)]).v)(jnp.array(1))

@@ -8,6 +8,7 @@ from typing import Any
 from autograph.runtime.code.code_names import class_attribute
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.layouts.objects import compared_fields
+from autograph.runtime.layouts.one_of import candidates_of, is_one_of
 
 
 def user_method(kind: type, name: str) -> types.FunctionType | None:
@@ -24,6 +25,13 @@ def is_indexed(kind: type) -> bool:
 def has_order(value: Any) -> bool:
     """Whether a user's class says which of two objects goes before the other."""
     return any(user_method(type(value), name) is not None for name in ("__lt__", "__gt__"))
+
+
+def has_own_operator(value: Any, name: str) -> bool:
+    """Whether a user's class says what ``+`` does, if the name is ``add``, to this, or to what it may be one of."""
+    if is_one_of(value):
+        return any(has_own_operator(each, name) for each in candidates_of(value))
+    return any(user_method(type(value), method) is not None for method in (f"__{name}__", f"__r{name}__"))
 
 
 def has_own_equality(*values: Any) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import enum
 import functools
 import math
+import operator
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, ValuesView
 from typing import Any
 
 import jax.numpy as jnp
@@ -19,7 +21,7 @@ from autograph.runtime.effects.raising import meets_handler
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.layouts.optional import possible_values
 from autograph.runtime.layouts.statement_variables import holds_traced
-from autograph.runtime.staging.access.user_methods import is_indexed
+from autograph.runtime.staging.access.user_methods import has_own_operator, is_indexed
 from autograph.runtime.staging.builtins.reductions import Generator
 
 Check = Callable[[Any, type[Exception], str], None]
@@ -110,9 +112,11 @@ class LibraryFunctions:
             if self._backend.is_eager():
                 return plain(*args, **kwargs)
             args = tuple(map(self._listed, args))
-            if not any(is_traced_list(each) or holds_traced(each) for each in (*args, *kwargs.values())):
+            given = (*args, *kwargs.values())
+            is_users = twin is _prod and any(map(_is_multiplied_by_user, given))
+            if not is_users and not any(is_traced_list(each) or holds_traced(each) for each in given):
                 return plain(*args, **kwargs)
-            for each in (*args, *kwargs.values()) if twin in _OF_INTEGERS else ():
+            for each in given if twin in _OF_INTEGERS else ():
                 if jnp.result_type(each).kind not in "iub":
                     raise TypeError("'float' object cannot be interpreted as an integer")
             return self._convert(twin)(self._check, *args, **options, **kwargs)
@@ -257,9 +261,17 @@ def _is_in_range(values: Any, total: Any) -> Any:
     return math.isfinite(total) or not all(math.isfinite(value) for value in values)
 
 
+def _is_multiplied_by_user(value: Any) -> bool:
+    """Whether a user's class says what a product of this is, or of the items of this."""
+    items = value if isinstance(value, list | tuple | set | frozenset | deque | ValuesView) else (value,)
+    return any(has_own_operator(item, "mul") for item in items)
+
+
 def _prod(check: Check, values: Any, /, *, start: Any = 1) -> Any:
     for value in values:
-        start = start * value
+        start = operator.mul(
+            start, value
+        )  # in a call, which asks users' classes: only files that have some ask at each `*`
     return start
 
 

@@ -6,6 +6,7 @@ import builtins
 import contextlib
 import functools
 import heapq
+import itertools
 import operator
 import types
 from collections.abc import Callable, Iterable, KeysView, Mapping
@@ -46,7 +47,7 @@ from autograph.runtime.layouts.optional import Optional, is_number_choice, may_b
 from autograph.runtime.layouts.statement_variables import holds_traced, value_of
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.operations import OPERATOR_FUNCTIONS, Operations
-from autograph.runtime.staging.access.user_methods import has_own_equality, is_indexed, user_method
+from autograph.runtime.staging.access.user_methods import has_own_equality, has_own_operator, is_indexed, user_method
 from autograph.runtime.staging.builtins.derived_generators import CALLING
 from autograph.runtime.staging.builtins.keys import in_any_order
 from autograph.runtime.staging.builtins.library_functions import LibraryFunctions
@@ -431,7 +432,21 @@ class Builtins(InTrace):
             return start + iterable.total()
         if type(iterable) in (list, tuple) and type(start) is int and may_be_beyond(iterable):
             return self.reductions.summed_numbers(iterable, start)
-        return sum(iterable, start)
+        return self._added_up(iterable, start)
+
+    def _added_up(self, iterable: Any, start: Any) -> Any:
+        """What ``sum`` returns. Python adds the items, up to the first whose class says what that does."""
+        items = iter(iterable)
+        others: Iterable[Any] = items
+        if not has_own_operator(start, "add"):
+            numbers = []
+            for item in items:
+                if has_own_operator(item, "add"):
+                    others = itertools.chain((item,), items)
+                    break
+                numbers.append(item)
+            start = sum(numbers, start)
+        return functools.reduce(functools.partial(self.operate, "+"), others, start)
 
     def _list(self, *args: Any) -> Any:
         if args:
