@@ -107,7 +107,7 @@ class Calls(InTrace):
             isinstance(called, types.BuiltinMethodType) and isinstance(owner, MUTABLE_CONTAINERS)
         ):
             return called.__name__ in _KNOWING_METHODS
-        if type(owner) is collections.Counter or (type(owner) is str and called.__name__ == "join"):
+        if type(owner) is collections.Counter or (type(owner) is str and getattr(called, "__name__", None) == "join"):
             return True
         is_builtin = getattr(called, "__module__", None) == "builtins" and called is not hash
         return (is_builtin and _found(self._operators.overloads, called) is not None) or any(
