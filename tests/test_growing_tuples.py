@@ -165,3 +165,38 @@ def test_under_transforms_of_jax():
 def test_what_stays_refused(program, words):
     with pytest.raises(ag.StagingError, match=words):
         ag.function(program)(jnp.array(EXAMPLES[0]))
+
+
+def text_and_number(n):
+    if n == 0:
+        return "0", str(n)
+    return "1", str(n), 3
+
+
+def in_bases(n):
+    if n > 3:
+        return "0", bin(n), hex(n)
+    return str(n), bin(n), hex(n), n == 2
+
+
+def number_first(n):
+    if n > 3:
+        return 7, "a", str(n)
+    return str(n), "b"
+
+
+def of_floats(n):
+    if n > 3:
+        return "a", f"{n / 4:.1f}"
+    if n > 1:
+        return f"{n / 4:.2f}", str(n), n
+    return "b", "c", "d", n
+
+
+@pytest.mark.parametrize(
+    "program", [text_and_number, in_bases, number_first, of_floats], ids=lambda program: program.__name__
+)
+def test_tuples_of_several_lengths_mix_texts_and_numbers(program):
+    for n in (0, 2, 3, 6):
+        found = ag.function(program)(jnp.array(n))
+        assert found == program(n), (found, program(n))

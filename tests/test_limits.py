@@ -353,19 +353,6 @@ def cases():
         jax.jit(ag.convert(upper))(97)
 
 
-@claim("A list of traced length holds either strings that can be read, and constant ones")
-def strings_of_floats_and_constant_ones():
-    def words(n, form):
-        found = []
-        for k in range(n):
-            found.append(form(k / 2))
-            found.append("end")
-        return found
-
-    refused(lambda n: words(n, str), jnp.array(3), words="elements of different structure")
-    assert ag.function(lambda n: words(n, lambda x: str(int(x))))(jnp.array(2)) == ["0", "end", "0", "end"]
-
-
 @claim("Integers have 32 bits")
 def integers():
     assert ag.function(lambda n: n * 65536)(jnp.array(65536)) == 0

@@ -317,6 +317,14 @@ class _KindJoiner(Joiner):
             return self._join_texts(*texts, path)
         return super()._join(left, right, path)
 
+    def _are_of_two_kinds(self, a: Layout, b: Layout) -> bool:
+        if is_text_layout(a) and is_text_layout(b):  # which have no join as their characters
+            return not (is_text_kind(a) and is_text_kind(b) and a.kind == b.kind)  # type: ignore[attr-defined]
+        return super()._are_of_two_kinds(a, b)
+
+    def _have_one_text(self, a: Layout, b: Layout) -> bool:
+        return spelled_texts(Side(a, 0), Side(b, 0), self.reads) is not None
+
     def _join_texts(self, left: Spelled, right: Spelled, path: Path) -> Layout:
         """Two texts as the lists of their code points."""
         joiner = _KindJoiner(self.types, self.reads)

@@ -371,7 +371,7 @@ class Joiner:
         (ones, code, source), (others, other_code, other_source) = map(as_alternatives, (left, right))
         partners: dict[int, int] = {}  # of the objects on the right, on the left
         by_identity, widens = by_identity or self._refers, not all(is_object(each.layout) for each in (*ones, *others))
-        for is_one in (is_one_object, functools.partial(self._is_alike, by_identity)):
+        for is_one in (is_one_object, functools.partial(self._is_alike, by_identity), self._have_one_text):
             for k, other in enumerate(others):
                 left_over = (j for j in range(len(ones)) if k not in partners and j not in partners.values())
                 found = next((j for j in left_over if is_one(ones[j].layout, other.layout)), None)
@@ -414,6 +414,11 @@ class Joiner:
         if not isinstance(a, Object) or not isinstance(b, Object) or not is_attribute_wise(a, b):
             return False
         return not by_identity or not all(each.whole is not None and self._is_known(each.whole) for each in (a, b))
+
+    def _have_one_text(self, a: Layout, b: Layout) -> bool:
+        """Whether values of two layouts are texts of different kinds that have a join."""
+        del a, b
+        return False
 
     def _type_of_code(self, *codes: Layout) -> LeafType:
         """The type of a number that says which constant, or object, a value is."""
