@@ -68,9 +68,12 @@ r = jax.grad(lambda x: loss({"last": jnp.array(0.0)}, x))(jnp.array(3.0))
     ),
     "the value of an array": (
         """
+@ag.do_not_convert
+def is_large(x):
+    return x.item() > 1
 @ag.function
 def halved(x):
-    while x.item() > 1:
+    while is_large(x):
         x = x / 2
     return x
 r = halved(jnp.array(10.0))

@@ -103,7 +103,6 @@ def test_a_text_that_is_read_is_refused(use):
         lambda n: "ab".encode(n),
         lambda n: n.to_bytes(2, "big"),
         lambda n: bytes([n]),
-        lambda n: n.item(),
     ],
 )
 def test_what_needs_a_python_value_is_refused_with_the_line(use):

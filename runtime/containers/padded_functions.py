@@ -89,6 +89,8 @@ from autograph.runtime.containers.padded_rules import (
     refuse,
 )
 from autograph.runtime.containers.padded_writes import Writes
+from autograph.runtime.state.array_elements import as_numbers
+from autograph.runtime.tracing.language import LANGUAGE
 
 
 def _reshape(a: Any, *shape: Any, order: str = "C", **_: Any) -> Any:
@@ -160,6 +162,12 @@ def _size(a: Any, axis: Any = None) -> Any:
 
 def _extremes_of(name: str) -> Rule:
     return lambda x, *args, **kwargs: TABLE[name](x, *args, **kwargs)
+
+
+def _as_list(array: PaddedArray) -> Any:
+    if array.ndim > 1:
+        refuse("`.tolist` of more than one dimension")
+    return LANGUAGE.operators.call(list)(array.with_values(as_numbers(array.values)))
 
 
 def _items(a: Any, *index: Any) -> Any:
@@ -294,6 +302,7 @@ def _table() -> dict[str, Rule]:
             else refuse("`polyval` of a traced number of coefficients")
         ),
         "item": _items,
+        "tolist": _as_list,
         "logsumexp": logsumexp,
         "softmax": softmax(jax.nn.softmax),
         "log_softmax": softmax(jax.nn.log_softmax),

@@ -16,6 +16,7 @@ import numpy as np
 
 from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
+from autograph.runtime.state.array_elements import as_lists, item_of
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.assignable import Assignable
 from autograph.runtime.state.commits import VariableLock
@@ -103,6 +104,14 @@ class PlaceOfArray(Assignable):
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """A copy of another dtype."""
         return as_place(jnp.array(jnp.asarray(self.value).astype(dtype)))
+
+    def tolist(self) -> Any:
+        """The elements, as nested lists of numbers."""
+        return as_lists(self.value)
+
+    def item(self, *index: Any) -> Any:
+        """The one element, or that of an index, as a number."""
+        return item_of(self.value, *index)
 
     @property
     def T(self) -> Any:  # noqa: N802

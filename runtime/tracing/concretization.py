@@ -167,10 +167,10 @@ def refuse_concretization(
             "or select a fixed number: x[jnp.nonzero(mask, size=…)]."
         )
     elif is_of_jax and method is not None:
-        of_index = " Of `a.item(k)`, write `a.ravel()[k]`." if method == "item" else ""
+        converted = "" if method == "numpy" else " In converted code it returns traced numbers."
         said = (
             f"`{method}()` needs the value of a traced array, which is known only at run time.\n  Omit the call: operators, "
-            f"`if` and loops accept the array itself.{of_index}"
+            f"`if` and loops accept the array itself.{converted}"
         )
     elif is_of_jax and unconverted is not None and is_of_library(unconverted.co_filename):
         said = (

@@ -41,6 +41,7 @@ from autograph.runtime.staging.calls.other_operators import OtherOperators
 from autograph.runtime.staging.policy.advancing_calls import check_not_advanced
 from autograph.runtime.staging.policy.loop_options import set_loop_options
 from autograph.runtime.staging.policy.wrappers import CACHE
+from autograph.runtime.state.array_elements import taking_out
 from autograph.runtime.state.given_arrays import LocalArray, is_given
 from autograph.runtime.state.local_arrays import makes_arrays, making_places
 from autograph.runtime.tracing.locations import is_internal, user_location
@@ -222,6 +223,8 @@ class Calls(InTrace):
         function = method.__func__
         if type(function) is CACHE:
             return types.MethodType(self._operators.wrappers.cached(function), method.__self__)
+        if isinstance(method.__self__, jax.core.Tracer) and (taken := taking_out(method)) is not None:
+            return taken
         if self._operators.bounds is not None and (checked := self._operators.bounds.method(method)) is not None:
             return checked
         if not isinstance(function, types.FunctionType):
