@@ -455,3 +455,32 @@ def test_a_text_with_characters_and_floats_is_returned():
         return line
 
     assert ag.function(f)(jnp.float32(1.5), jnp.int32(3)) == f(1.5, 3) == "1.5,x1.5,"
+
+
+def indexed(x, k):
+    s = "ca" if x > 0 else "a.b"
+    try:
+        found = s[k]
+    except IndexError:
+        found = "none"
+    return found, s[-k], s[0], {"a": 1, ".": 2, "b": 3, "none": 4, "c": 5}[found]
+
+
+def indexed_in_a_loop(x, k):
+    s, found, i = "ca" if x > 0 else "a.b", 0, 0
+    while i < len(s):
+        found += s[i] == "a"
+        i += 1
+    return found, (b"ca" if x > 0 else b"ab")[k % 2], b"fig"[k]
+
+
+@pytest.mark.parametrize("program", [indexed, indexed_in_a_loop], ids=lambda program: program.__name__)
+def test_a_text_that_is_one_of_several_is_indexed_by_a_traced_number(program):
+    for x, k in ((1, 1), (0, 1), (0, 2), (1, 2), (1, 0)):
+        found = ag.function(program)(jnp.int32(x), jnp.int32(k))
+        assert found == program(x, k), (found, program(x, k))
+
+
+def test_an_index_beyond_the_text_that_a_condition_selects_raises():
+    with pytest.raises(IndexError, match="string index out of range"):
+        ag.function(lambda x, k: ("ca" if x > 0 else "a.b")[k])(jnp.int32(1), jnp.int32(2))

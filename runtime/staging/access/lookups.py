@@ -42,6 +42,7 @@ from autograph.runtime.layouts.one_of import (
     candidates_of,
     each,
     each_purely,
+    is_of_constants,
     takes_branches,
 )
 from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, present_in, resolved, used
@@ -187,8 +188,10 @@ class Lookups(InTrace):
             self.check_bounds(target, key)
         elif (method := user_method(type(target), "__getitem__")) is not None:
             return self.call(method)(target, _plain(key))
-        if kind is Span and is_text(target):
+        if is_text(target) and (kind is Span or (type(target) is OneOf and self.backend.is_traced(key))):
             return self.checks.texts.read(target)[_plain(key)]
+        if type(target) is OneOf and is_of_constants(target) and self.backend.is_traced(key):
+            return each(target, lambda one: self.get_item(one, key))
         if kind is Span and type(target) in (list, tuple):
             return (TracedList if type(target) is list else TracedTuple)(target, self.checks)[_plain(key)]
         if has_span(key):
@@ -312,13 +315,13 @@ class Lookups(InTrace):
             self.raising.raise_unless(present, lambda: self.raising.exception(KeyError, key))
             target, key = list(target.values()), place
         if (
-            isinstance(target, deque | str | list | tuple)
+            isinstance(target, deque | str | bytes | list | tuple)
             and not target
             and is_integer(key)
             and not self.journal.is_on_trial
         ):
             return target[0]  # raises, whatever the index
-        if isinstance(target, deque | str):
+        if isinstance(target, deque | str | bytes):
             target = list(target)
         if not isinstance(target, list | tuple) or not target or np.ndim(key):
             raise self._unsuitable(target)
