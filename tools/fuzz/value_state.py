@@ -26,6 +26,12 @@ class Link:
         self.following = following
 
 
+class Ball:
+    bounces = 1
+    place = (0, 2)
+    held = None
+
+
 class Shelf:
     def __init__(self, first):
         self.label = ""
@@ -192,6 +198,21 @@ _MOODS: tuple[Step, ...] = (
     "@ += c#.get(Mood.GLAD, ^)", ("if Mood.GLAD in c#:", "@ += 2"), "d#.update({Mood.SAD: &})", "@ += sum(k is m# for k in d#)",
 )  # fmt: skip
 
+_COUNTS: tuple[Step, ...] = (
+    "c#['ab'[$ % 2]] += &", "c# = c# + e#", "c# -= e#", "e# = Counter(a=&, c=1)", "e# = Counter(['b', 'a', 'b'])", "c# |= e#",
+    "c# = c# & (e# + e#)", "@ += sum(c#.values()) % 11", "@ += c#['a'] % 7", "e# = +c#", ("if len(c#) < 5:", "c#.update(e#)"),
+    "c#.subtract({'a': ^})", "c# = e#.copy()", ("if c# == e#:", "@ += 1"), "@ += sum((c# & e#).values()) % 5", "@ += len(c# - e#)",
+    "@ += sum(1 for _ in e#.elements()) % 7", ("if c#:", "@ += c#.most_common(1)[0][1] % 5"), ("if not c# - e#:", "@ -= 1"),
+    ("if ?:", "c#['d'] += 1"), ("if c#['a'] > 20:", "c# = Counter(a=2)"), "@ += len(c#)", "@ += max(c#.values(), default=^) % 5",
+)  # fmt: skip
+
+_DEFAULTS: tuple[Step, ...] = (
+    "o# = Ball()", "p# = o#", ("if ?:", "o#.bounces = &"), "o#.bounces += ^", "@ += o#.bounces % 7", "@ += p#.place[0]", "o#.held = &",
+    "p# = Ball() if ? else o#", "o#.place = (& % 5, p#.place[0])", "o# = copy.copy(p#)", ("if o#.held is not None:", "@ += o#.held % 3"),
+    "o#.held = None", "p#.bounces = @ % 5", "o#, p# = p#, o#", "@ += getattr(p#, 'bounces', 9) % 5", ("if p# is o#:", "@ += 1"),
+    "o# = max([o#, p#], key=lambda e: e.bounces)", "@ += [o#, p#][$ % 2].bounces % 5", "@ += Ball.bounces",
+)  # fmt: skip
+
 _FORMS: dict[str, Form] = {
     "texts": (
         ("t# = ''", "u# = 'a'", "m# = {'n': 'a'}"), _TEXTS,
@@ -226,6 +247,14 @@ _FORMS: dict[str, Form] = {
     "moods": (
         ("d# = {Mood.GLAD: 1, 'n': 2, None: 3, Mood.SAD: 4}", "e# = dict(d#)", "c# = Counter()", "m# = Mood.GLAD"), _MOODS,
         ("sum(d#.values())", "len(d#)", "c#[Mood.SAD]", "int(m# is Mood.SAD)", "sum(v * k for k, v in enumerate(e#.values()))", "@"),
+    ),
+    "counts": (
+        ("c# = Counter(a=1)", "e# = Counter('ab')"), _COUNTS,
+        ("sum(c#.values())", "len(c#)", "c#['a']", "e#['b']", "int(c# == e#)", "@"),
+    ),
+    "defaults": (
+        ("o# = Ball()", "p# = Ball()"), _DEFAULTS,
+        ("o#.bounces", "p#.bounces", "sum(p#.place)", "(7 if o#.held is None else o#.held)", "int(o# is p#)", "@"),
     ),
     "links": (
         ("h# = None", "e# = None", "g# = None"), _LINKS,
