@@ -153,7 +153,8 @@ class Outputs:
         if type(leaf) is OneOf or isinstance(leaf, Variable | ArrayView | LocalArray):
             return value_of(leaf)
         if isinstance(leaf, dict) and is_unsorted(leaf):
-            names, parts = (), [*map(self.of, dict.values(leaf))]
+            names: tuple[str, ...] = ()
+            parts = [*map(self.of, dict.values(leaf))]
             if isinstance(leaf, collections.defaultdict):
                 names, parts = ("default_factory",), [*parts, StaticOutput(SameObject(leaf.default_factory))]
             return self._made_anew(leaf, (tuple(leaf), names), parts)

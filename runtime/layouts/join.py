@@ -337,9 +337,10 @@ class Joiner:
         for k, key in enumerate(order):
             one, other, place = mine.get(key), theirs.get(key), (path, node, k)
             if one is None or other is None:
-                parts.append(self._join_one(one, other, Absence(key, of and of.__name__, key in moved), place, of))
+                absence = Absence(key, None if of is None else of.__name__, key in moved)
+                parts.append(self._join_one(one, other, absence, place, of))
             elif key in moved:
-                parts.append(self._join_maybe(one, other, place, Absence(key, of, True)))
+                parts.append(self._join_maybe(one, other, place, Absence(key, is_moved=True)))
             else:
                 parts.append(self._join(one, other, place))
         return order, parts
