@@ -162,6 +162,64 @@ def test_recursion_over_the_rest():
     assert [int(ag.function(program)(jnp.array(n))) for n in (0, 1, 4)] == [program(n) for n in (0, 1, 4)]
 
 
+class Multiple:
+    """Is called with any number of arguments."""
+
+    def __init__(self, by):
+        self.by, self.calls = by, 0
+
+    def __call__(self, *xs, offset=0):
+        self.calls += len(xs)
+        return sum(xs) * self.by + offset
+
+
+class Line(Multiple):
+    def __call__(self, x, slope=2):
+        return self.by + slope * x
+
+
+class Around(Multiple):
+    def __call__(self, *xs, **options):
+        return super().__call__(*xs, **options) + len(xs)
+
+
+class Layer(ag.Module):
+    def __call__(self, *xs):
+        return sum(xs) * 2
+
+
+def of_objects(n):
+    multiple = Multiple(3)
+    chosen = multiple if n > 2 else Multiple(5)
+    return (
+        multiple(*numbers(n)),
+        multiple(7, *numbers(n), offset=n),
+        Around(2)(*range(n), offset=1),
+        Layer()(*range(n)),
+        chosen(*numbers(n)),
+        multiple.calls,
+    )
+
+
+def test_objects_that_are_called():
+    for n in (0, 1, 2, 4):
+        assert [int(each) for each in ag.function(of_objects)(jnp.array(n))] == [*of_objects(n)]
+    found = ag.function(jax.vmap(ag.convert(of_objects)))(jnp.array([1, 4]))
+    assert [int(each[1]) for each in found] == [*of_objects(4)]
+
+
+def test_an_object_that_takes_another_number_raises_as_in_python():
+    def program(n):
+        return Line(4)(*numbers(n))
+
+    for n in (1, 2):
+        assert int(ag.function(program)(jnp.array(n))) == program(n)
+    for n in (0, 3):
+        with pytest.raises(TypeError) as found:
+            ag.function(program)(jnp.array(n))
+        assert str(found.value) == raised(program, n)
+
+
 @ag.do_not_convert
 def unconverted(*args):
     return len(args)

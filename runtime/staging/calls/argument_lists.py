@@ -21,6 +21,7 @@ from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
 from autograph.runtime.containers.traced_sets import is_set
 from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.errors import StagingError
+from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.tracing.locations import user_location
 
 
@@ -67,6 +68,8 @@ class ArgumentLists:
         made = (self._operators.call_outside if is_outside else self._operators.call)(called)
         if self._operators.backend.is_eager():
             return made
+        if (method := user_method(type(called), "__call__")) is not None:
+            called = types.MethodType(method, called)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if not any(map(_is_unpacked, args)):
