@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import operator
 
 import jax
 import jax.numpy as jnp
@@ -70,3 +71,49 @@ def test_arguments_by_keyword():
 
     for n in (0, 3):
         assert list(differences(f(n), ag.function(f)(jnp.array(n)))) == []
+
+
+def accumulated(k):
+    def doubled(a, b):
+        return a * 2 + b
+
+    total = 0
+    for v in itertools.accumulate(range(4), max if k > 0 else operator.add):
+        total = total * 3 + v
+    return (
+        list(itertools.accumulate([1, 2, 3], max if k > 0 else operator.add)),
+        list(itertools.accumulate([1, k, 3], initial=5, func=doubled if k > 1 else operator.mul)),
+        next(itertools.accumulate([4, k], [max, operator.sub][k > 0])),
+        total,
+    )
+
+
+def mapped_and_grouped(k):
+    return (
+        list(itertools.starmap(pow if k > 0 else operator.sub, [(1, 2), (k, 3)])),
+        sum(key * sum(group) for key, group in itertools.groupby([1, 1, 2, 3], operator.neg if k > 0 else abs)),
+    )
+
+
+def selected(k):
+    def is_small(v):
+        return v < 2
+
+    def is_smaller_than_both(v):
+        return v < k + 2
+
+    test = is_small if k > 0 else is_smaller_than_both
+    return (
+        sum(itertools.takewhile(test, [1, 2, 3])),
+        sum(itertools.dropwhile(test, [1, 2, 3])),
+        sum(itertools.filterfalse(test, [1, 2, 3])),
+    )
+
+
+@pytest.mark.parametrize("program", [accumulated, mapped_and_grouped, selected])
+def test_functions_that_a_condition_chooses(program):
+    for k in (-2, 1, 2):
+        assert list(differences(program(k), ag.function(program)(jnp.array(k)))) == []
+        assert list(differences(program(k), jax.jit(ag.convert(program))(jnp.array(k)))) == []
+    found = jax.vmap(ag.convert(program))(jnp.array([-2, 2]))
+    assert list(differences(program(2), jax.tree.map(lambda leaf: leaf[1], found))) == []

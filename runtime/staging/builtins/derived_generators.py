@@ -26,16 +26,6 @@ from autograph.runtime.staging.statements.generators import Generators
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
-# What calls the functions it is given, and is not written in Python.
-CALLING = (
-    functools.reduce,
-    itertools.accumulate,
-    itertools.dropwhile,
-    itertools.filterfalse,
-    itertools.groupby,
-    itertools.starmap,
-    itertools.takewhile,
-)
 # Those that nothing is derived from.
 _OTHERS = tuple(made for made in vars(itertools).values() if isinstance(made, type) and hasattr(made, "__next__"))
 _ROWS = (list, tuple, range, np.ndarray, jax.Array, StagedRange)

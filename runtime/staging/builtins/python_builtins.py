@@ -48,13 +48,13 @@ from autograph.runtime.layouts.statement_variables import holds_traced, value_of
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.operations import OPERATOR_FUNCTIONS, Operations
 from autograph.runtime.staging.access.user_methods import has_own_equality, has_own_operator, is_indexed, user_method
-from autograph.runtime.staging.builtins.derived_generators import CALLING
 from autograph.runtime.staging.builtins.keys import in_any_order
 from autograph.runtime.staging.builtins.library_functions import LibraryFunctions
 from autograph.runtime.staging.builtins.lists import Lists
 from autograph.runtime.staging.builtins.reductions import NUMBERS, Generator, Reductions
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.staging.statements.conditionals import Conditionals
+from autograph.runtime.staging.statements.constants import CALLING
 from autograph.runtime.staging.statements.generators import Generators
 from autograph.runtime.staging.statements.progress import Progress, is_in_program
 from autograph.runtime.tracing.language import LANGUAGE

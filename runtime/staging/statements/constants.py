@@ -33,8 +33,17 @@ from autograph.runtime.layouts.statement_variables import Snapshot, value_of
 from autograph.runtime.tracing.recording import LOCAL
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
-# What calls its arguments.
-_CALLING = (map, filter, sorted, max, min, functools.reduce)
+# What calls the functions it is given, and is not written in Python.
+CALLING = (
+    functools.reduce,
+    itertools.accumulate,
+    itertools.dropwhile,
+    itertools.filterfalse,
+    itertools.groupby,
+    itertools.starmap,
+    itertools.takewhile,
+)
+_CALLING = (*CALLING, map, filter, sorted, max, min)
 # What says what its argument is, by itself.
 _ASKING = (isinstance, issubclass, type, callable, hasattr)
 # What goes over the characters of a text, which the run may know.
