@@ -12,6 +12,7 @@ import pytest
 
 import autograph as ag
 from tests import dicts
+from tests.agreement import differences
 
 
 def plain(value):
@@ -205,3 +206,13 @@ def test_a_value_that_a_list_holds_too_is_not_written():
     for program in (written, written_in_a_loop):
         with pytest.raises(ag.StagingError, match="two lists"):
             ag.function(program)(jnp.array([1, 2, 3, 4]))
+
+
+def test_pairs_with_one_key_set_it_once_in_an_empty_dict():
+    def f(y):
+        given = {}
+        given.update([(v, k) for k, v in enumerate(y) if v > 0])
+        return len(given), sum(given), given[2], [*given]
+
+    values = [1, 2, 2, 3, 2, 5]
+    assert list(differences(f(values), ag.function(f)(jnp.array(values)), widens=True)) == []

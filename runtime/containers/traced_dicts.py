@@ -291,9 +291,10 @@ class TracedDict(KeyedList):
         if self.kind is collections.Counter and not isinstance(values, Mapping | TracedDict):
             self.checks.keys.count(self, values)
             values = ()
-        pairs = values.items() if isinstance(values, Mapping | TracedDict) else self.checks.items_of(values)
+        is_dict = isinstance(values, Mapping | TracedDict)
+        pairs = values.items() if is_dict else self.checks.items_of(values)
         if isinstance(pairs, TracedList):
-            if not self.contents():
+            if is_dict and not self.contents():  # of pairs, several may have one key
                 pairs.share()
                 self.extend(pairs)
                 return
