@@ -14,6 +14,8 @@ import numpy as np
 
 from autograph.backends.base import Backend, LeafType, Traced
 from autograph.runtime.code.code_names import OPERATORS
+from autograph.runtime.containers.differing_kinds import differing_structure
+from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, StagedIterable
 from autograph.runtime.containers.parts import Path
 from autograph.runtime.errors import StagingError
@@ -24,7 +26,7 @@ from autograph.runtime.heap.unknown import Reason
 from autograph.runtime.layouts.describe import typed, unflatten, untyped, with_leaves, without_known_tags
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.key_order import order_as
-from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of, tags_in
+from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Constants, Layout, Maybe, Static, leaves_of, tags_in
 from autograph.runtime.layouts.large_ints import holding
 from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, sizes_that_change, too_many
 from autograph.runtime.layouts.objects import is_plain_object
@@ -201,10 +203,16 @@ def peeling(error: Exception) -> Iterator[None]:
 
 
 def refuse_nesting(where: str, carried: Sequence[Carried]) -> StagingError:
-    """The error for variables that each iteration leaves in one more object, or tuple, than the one before."""
+    """The error for variables that each iteration leaves in one more object, or tuple, than the one before, or for a list to which
+    each appends a function that is unlike those before: with defaults of its own, say."""
     deeper = [
         Mismatch(each.variable.name, each.deepened[0], each.deepened[1]) for each in carried if len(each.deepened) > 1
     ]
+    kinds = [end.kind for each in carried for end in each.lists.values() if isinstance(end.kind, Kind)]
+    for layout in [] if deeper else [kind.layout for kind in kinds if isinstance(kind.layout, Constants)]:
+        functions = [each for each in layout.candidates if isinstance(each, types.FunctionType)]
+        if len(functions) > 1 and functions[0].__code__ is functions[1].__code__:
+            return differing_structure(*map(str, functions[:2]))
     found = (
         f": each iteration wraps the value of {listed(deeper)} in another container, so its type changes each time.\n"
         f"{sides(deeper, 'after one iteration', 'after two')}"
