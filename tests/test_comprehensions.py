@@ -121,6 +121,73 @@ def lambdas_inside(x):
     return nearest, [each() for each in last]
 
 
+def lambdas_over_a_range(y, k):
+    called = [(lambda a: a + i)(1) for i in range(k)]
+    ordered = [sorted([3, 1], key=lambda v: v * (2 - i)) for i in range(k)]
+    return (
+        sum(called),
+        [sum(each[:1]) for each in ordered][-1],
+        sum([(lambda a: a + i + j)(1) for i in range(k) for j in range(i)]),
+    )
+
+
+def lambdas_over_a_list(y, k):
+    kept = [v for v in y if v > 1]
+    best = {v: max([1, 2], key=lambda a: a * v) for v in kept}
+    return sum([max([1, 2], key=lambda a: a * -v) for v in kept]), sum(best), len({(lambda a: a % 2)(v) for v in y[:k]})
+
+
+def lambdas_in_generators(y, k):
+    some = any((lambda a: a * v)(2) > 3 for v in y[:k]), next((lambda a: a * v)(2) for v in y[:k])
+    return sum((lambda a: a * v)(2) for v in y[:k]), sorted((lambda a: -a * v)(2) for v in y[:k])[0], *some
+
+
+def lambdas_in_inner_comprehensions(y, k):
+    rows = [[(lambda a: a + i)(j) for i in range(k)] for j in (1, 2)]
+    sums = [sum([(lambda a: a * w)(2) for w in y[:v]]) for v in y[:k]]
+    return sum(rows[0]) + sum(rows[1]), sum(sums), sum([sum(map(lambda a: a + v, [1, 2])) for v in y[:k]])
+
+
+def lambdas_that_outlive_their_iteration(y, k):
+    i = 40
+    over_range = [lambda: i for i in range(k)]
+    over_items, bound = [lambda a: a + v for v in y], [lambda a, v=v: a + v for v in y]
+    short, called = [lambda: j for j in range(3)], sum([f() for f in [lambda: v for v in y[:k]]])
+    return over_range[0]() + i, sum([f(1) for f in over_items]), sum([f(1) for f in bound]), short[0](), called
+
+
+LAMBDAS_OVER_ARRAYS = [lambdas_over_a_list, lambdas_in_generators]
+LAMBDAS_OVER_RANGES = [lambdas_over_a_range, lambdas_in_inner_comprehensions, lambdas_that_outlive_their_iteration]
+
+
+@pytest.mark.parametrize("program", [*LAMBDAS_OVER_ARRAYS, *LAMBDAS_OVER_RANGES], ids=lambda each: each.__name__)
+def test_lambdas_in_comprehensions_of_traced_length(program):
+    values = [1, 2, 2, 3, 2, 5]
+    compiled = ag.function(program)
+    for k in (4, 2):
+        wanted = program(values, k)
+        assert list(differences(wanted, compiled(jnp.array(values), jnp.array(k)), widens=True)) == []
+        assert list(differences(wanted, ag.convert(program)(values, k))) == []
+
+
+@pytest.mark.parametrize("program", LAMBDAS_OVER_ARRAYS, ids=lambda each: each.__name__)
+def test_lambdas_in_comprehensions_of_traced_length_under_vmap(program):
+    values = [1, 2, 2, 3, 2, 5]
+    found = jax.jit(jax.vmap(ag.convert(program), (None, 0)))(jnp.array(values), jnp.array([4, 2]))
+    for lane, k in enumerate((4, 2)):
+        mine = jax.tree.map(lambda leaf, lane=lane: leaf[lane], found)
+        assert list(differences(program(values, k), mine, widens=True)) == []
+
+
+def test_a_list_of_traced_length_of_lambdas_with_traced_defaults_is_refused():
+    def f(n):
+        added = [lambda a, i=i: a + i for i in range(n)]
+        return added[0](1)
+
+    with pytest.raises(ag.StagingError, match=r"holds elements of different structure: <function .*<lambda> at"):
+        ag.function(f)(jnp.array(3))
+
+
 def of_a_class_in_the_function(x):
     class Above:
         def __init__(self, threshold):

@@ -122,7 +122,10 @@ class LowerCalls(Rewriter):
 
     def visit_Call(self, node: gast.AST) -> gast.AST:
         if self.context.is_operator_call(node):
-            return self.generic_visit(node)
+            self.generic_visit(node)
+            if node.func.attr == "contains":
+                node.args = self._temporary(node.args)
+            return node
         if _is_named(node.func, "super") and not node.args and not node.keywords:
             if self.is_moved and self.first_parameters and self.first_parameters[-1] is not None:
                 node.args = [placed(load("__class__"), node), placed(load(self.first_parameters[-1]), node)]
@@ -139,9 +142,7 @@ class LowerCalls(Rewriter):
         plain = plain and not (unpacks or _may_take_traced_length(node))
         self.generic_visit(node)
         if getattr(node.func, "id", _name_of(node.func)) in _LEAVING:
-            node.args = [
-                placed(self.context.call("temporary", each), each) if _is_call_of(each) else each for each in node.args
-            ]
+            node.args = self._temporary(node.args)
         if not plain:
             self.context.has_calls = True
             is_outside = self._writes_outside(node.func)
@@ -151,6 +152,10 @@ class LowerCalls(Rewriter):
                 called = self.context.call("call_outside" if is_outside else "call", node.func)
             node.func = placed(called, node.func)
         return node
+
+    def _temporary(self, args: list[gast.AST]) -> list[gast.AST]:
+        """Arguments of what may leave a generator before its end, which has no other use where it is made for the call."""
+        return [placed(self.context.call("temporary", each), each) if _is_call_of(each) else each for each in args]
 
     def _is_arguments(self, node: gast.AST) -> bool:
         """Whether an operator says what of these are unpacked as arguments."""

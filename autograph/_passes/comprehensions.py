@@ -15,6 +15,7 @@ from autograph._passes.generators import (
     listed,
     may_be_generator,
     may_be_long,
+    may_be_open,
     taken_apart,
 )
 from autograph._passes.nodes import (
@@ -36,8 +37,8 @@ _BLOCKS = ("body", "orelse", "finalbody")
 _EXPRESSIONS = ("items", "targets")  # of statements
 _EAGER = frozenset({"sum", "max", "min", "list", "tuple", "sorted", "set", "dict"})
 _SEQUENCES = (gast.Tuple, gast.List)
+_COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 _SUSPENDS = (gast.Await, gast.Yield, gast.YieldFrom)
-_MAY_BE_OPEN = (gast.Name, gast.Attribute, gast.Subscript)  # an array or list of traced length
 
 
 class LowerComprehensions(Rewriter):
@@ -48,6 +49,9 @@ class LowerComprehensions(Rewriter):
 
     In ``any`` and ``all`` the condition becomes part of the element, or, where an element may run code that does
     something, they become a loop that returns at the first element that decides.
+
+    A generator that anything else consumes is the call of a generator function, where it may go over what has a traced length. A
+    list with a lambda in it, which sees the item that there is when it is called, is a function likewise.
 
     The names that ``:=`` binds stay those of the function around. In a lambda, before which no function can stand, an operator
     makes the list. What suspends stays as it is, and so do other generators there: their conditions are Python's to ask
@@ -148,7 +152,7 @@ class LowerComprehensions(Rewriter):
 
     def visit_GeneratorExp(self, node: gast.AST) -> gast.AST:
         """A generator that nothing here consumes at once, as the call of a generator function."""
-        is_staged = self._may_be_staged(node.generators[0].iter) or self._is_to_move(node)
+        is_staged = any(map(self._may_be_open, node.generators)) or self._is_to_move(node)
         if self.made is None or not (is_staged and self._can_move(node)):
             return self._stays(node)
         body = gast.Expr(gast.Yield(node.elt))
@@ -215,9 +219,11 @@ class LowerComprehensions(Rewriter):
         as_list = placed(gast.ListComp(node.elt, node.generators), node)
         return as_list if self._is_moved(as_list) or self._is_loop_of_operator(as_list) else node
 
-    def _may_be_staged(self, items: gast.AST) -> bool:
-        """Whether this may be a range of traced length, or a generator."""
-        return is_range(items) or (may_be_generator(items) and not self.context.is_plain_call(items.func))
+    def _may_be_open(self, clause: gast.AST) -> bool:
+        """Whether this may go over what only the run knows the length of, or a generator."""
+        items = clause.iter
+        is_called = may_be_generator(items) and not is_range(items)
+        return may_be_open(items) and not (is_called and self.context.is_plain_call(items.func))
 
     def _can_take_apart(self, generator: gast.AST) -> bool:
         """Whether there is reason to take this apart, and it can be."""
@@ -260,6 +266,9 @@ class LowerComprehensions(Rewriter):
         if not self._is_moved(node) or self._is_over_set(node):
             is_operator = self._is_loop_of_operator(node)
             return self.generic_visit(listed(self.context, node)) if is_operator else self._stays(node)
+        if not self._is_loop(node):
+            for clause in node.generators:
+                clause.iter = placed(self.context.call("one_by_one", clause.iter), clause.iter)
         result = self.context.names.new("result")
         self.context.generated.add(result)
         append = gast.Attribute(load(result), "append", gast.Load())
@@ -269,11 +278,7 @@ class LowerComprehensions(Rewriter):
 
     def _is_loop_of_operator(self, node: gast.AST) -> bool:
         """Whether an operator can make this list, and there is reason for it: a condition, or that the loop may be staged."""
-        is_staged = any(
-            self._may_be_staged(each.iter) or isinstance(each.iter, _MAY_BE_OPEN) or is_view(each.iter)
-            for each in node.generators
-        )
-        is_staged = is_staged and not any(each.ifs for each in node.generators)
+        is_staged = any(map(self._may_be_open, node.generators)) and not any(each.ifs for each in node.generators)
         return (is_staged or self._is_conditional(node)) and self._can_be_lambdas(node)
 
     def _is_over_set(self, node: gast.AST) -> bool:
@@ -311,7 +316,14 @@ class LowerComprehensions(Rewriter):
         return self.made is not None and self._is_to_move(node) and self._can_move(node)
 
     def _is_to_move(self, node: gast.AST) -> bool:
-        """Whether there is reason to make this a function: a condition, or that it binds names of the one around."""
+        """Whether there is reason to make this a function: what makes it one anyway, or that it may be a loop, and that no operator
+        can make it, as a lambda in it sees its names."""
+        if self._is_loop(node) or self._holds_moved(node):
+            return True
+        return any(map(self._may_be_open, node.generators)) and not self._are_own(node)
+
+    def _is_loop(self, node: gast.AST) -> bool:
+        """Whether this is a loop in any case: it has a condition, or binds names of the function around."""
         return self._is_conditional(node) or bool(bound_names([node]))
 
     def _can_move(self, node: gast.AST) -> bool:
@@ -321,7 +333,25 @@ class LowerComprehensions(Rewriter):
         return not is_fixed and not any(generator.is_async for generator in node.generators)
 
     def _can_be_lambdas(self, node: gast.AST) -> bool:
-        """Whether the element and the conditions can be functions of an item each: no other function sees the item."""
+        """Whether the element and the conditions can be functions of an item each, and nothing in them is to be a function before a
+        statement."""
+        return self._are_own(node) and not (self.made is not None and self._holds_moved(node))
+
+    def _holds_moved(self, node: gast.AST) -> bool:
+        """Whether a comprehension or generator in this is to be a function, as no operator can make it."""
+        # What the first clause goes over stays where it is.
+        in_place = set(gast.walk(node.generators[0].iter))
+        parts = [part for part in gast.walk(node) if part is not node and part not in in_place]
+        consumed = [call.args[0] for call in parts if isinstance(call, gast.Call) and _consumes(call)]
+        return any(
+            (self._is_loop(part) or any(map(self._may_be_open, part.generators)))
+            and not (self._are_own(part) and (not isinstance(part, gast.GeneratorExp) or part in consumed))
+            for part in parts
+            if isinstance(part, _COMPREHENSIONS)
+        )
+
+    def _are_own(self, node: gast.AST) -> bool:
+        """Whether no function in the element and the conditions sees the item, and these bind no names of the function around."""
         if bound_names([node]) or not can_be_taken_apart(node) or not self._can_move(node):
             return False
         # What the first clause goes over stays where it is.
@@ -330,6 +360,12 @@ class LowerComprehensions(Rewriter):
 
     def _is_conditional(self, node: gast.AST) -> bool:
         return any(not is_static_test(test) for generator in node.generators for test in generator.ifs)
+
+
+def _consumes(call: gast.AST) -> bool:
+    """Whether an operator, or a list, takes the place of a generator that this call is given."""
+    is_builtin = isinstance(call.func, gast.Name) and call.func.id in _EAGER | REDUCTIONS
+    return bool(call.args) and (is_builtin or _is_join(call))
 
 
 def _is_join(node: gast.AST) -> bool:

@@ -103,6 +103,13 @@ def may_be_long(node: gast.AST) -> bool:
     return not isinstance(node, (*_DISPLAYS, *_COMPREHENSIONS))
 
 
+def may_be_open(node: gast.AST) -> bool:
+    """Whether, as far as can be seen, only the run may know how many items there are."""
+    if isinstance(node, _SEQUENCES):
+        return any(isinstance(part, gast.Starred) for part in node.elts)
+    return not isinstance(node, _DISPLAYS)
+
+
 def may_be_generator(node: gast.AST) -> bool:
     """Whether this is a call of what may be a generator function."""
     return isinstance(node, gast.Call) and not is_view(node)

@@ -469,6 +469,7 @@ class Operators(InTrace):
 
     generator = _operator(reductions, Reductions.generator)
     list_of = _operator(reductions, Reductions.list_of)
+    one_by_one = _operator(reductions, Reductions.one_by_one)
     in_any_order = _operator(reductions, Reductions.in_any_order)
     best_of = _operator(reductions, Reductions.best_of)
 

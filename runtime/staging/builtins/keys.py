@@ -272,6 +272,7 @@ class Keys(InTrace):
             return method
 
         def update(*args: Any, **named: Any) -> Any:
+            args = tuple(arg if isinstance(arg, KeyedList) else self.checks.items_of(arg) for arg in args)
             if args and self._holds_traced(args[0]):
                 self.end_trace(owner, "A Counter is given a traced key")
             is_of_paths = any(isinstance(each, Mapping) and has_perhaps(each.values()) for each in (owner, *args))

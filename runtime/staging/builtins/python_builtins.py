@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import dataclasses
 import functools
 import heapq
 import itertools
@@ -204,6 +205,9 @@ class Builtins(InTrace):
             container = to_be_staged(container)
         if isinstance(container, StagedRange) and (traced(item) or container.is_traced()):
             return container.has(item)
+        if (given := self.reductions.each_of(container, may_leave=True)) is not None:
+            compared = dataclasses.replace(given, element=lambda value: self.equals(value, item))
+            return self.reductions.decided(compared, builtins.any)
         if (method := user_method(type(container), "__contains__")) is not None:
             return self._bool(self.call(method)(container, item))
         if user_method(type(container), "__iter__") is not None or (
@@ -462,7 +466,7 @@ class Builtins(InTrace):
             args = (self.lengths.listed_range(args[0]), *args[1:])
         if args and is_open_array(args[0]):
             return self.listed_rows(args[0])
-        if args and isinstance(args[0], StagedItems) and builtins.any(map(_has_traced_length, args[0].parts)):
+        if args and isinstance(args[0], StagedItems) and self.reductions.has_traced_length(args[0]):
             return self.reductions.listed(args[0])
         if args and isinstance(args[0], TracedList):
             return args[0].as_list()
@@ -524,10 +528,10 @@ class Builtins(InTrace):
             if len(args) == 1:
                 given = self._given(args[0], kwargs.get("key"))
                 args = (self.reductions.listed(given) if isinstance(given, StagedItems) else given,)
-            if len(args) == 1 and kwargs.get("key") is None:
-                each = self.reductions.each_of(args[0])
-                if each is not None:
+            if len(args) == 1 and (each := self.reductions.each_of(args[0])) is not None:
+                if kwargs.get("key") is None:
                     return self.reductions.extreme(each, plain, *kwargs.values())
+                args = (self.reductions.appended(each),)
             values: Any = value_of(args[0]) if len(args) == 1 else args
             if is_open_array(values):
                 values = self.listed_rows(values)
@@ -732,10 +736,6 @@ def _to_whole(number: Any, unit: Any) -> Any:
 def _bytes(kind: type, *args: Any, **kwargs: Any) -> Any:
     """``bytes(items)``: a list of traced length says itself that its items are not known; Python only that it is no list."""
     return kind(*(list(each) if is_traced_list(each) else each for each in args), **kwargs)
-
-
-def _has_traced_length(iterable: Any) -> bool:
-    return is_traced_list(iterable) or (isinstance(iterable, StagedRange) and iterable.is_traced())
 
 
 def _may_be_python_float(value: Any) -> bool:

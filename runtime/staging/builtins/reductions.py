@@ -250,12 +250,22 @@ class Reductions:
             self._is_long(items) if type(items) is range and not is_nested else self.has_traced_length(items)
         )
         if is_loop:
-            return self._appended(found)
+            return self.appended(found)
         if not is_nested:
             return self.new_list(list(found))
         kept = self.new_list([])
         self._append_each(found, kept)
         return kept
+
+    def one_by_one(self, iterable: Any) -> Any:
+        """What a list comprehension that is a loop of the program goes over: a list of the items of an array of known length, which
+        Python goes over as that of `list_of`, and anything else as it is."""
+        if self.backend.is_eager():
+            return iterable
+        items = self.in_list(self.generators.iterated(iterable))
+        staged = None if self._is_advanced_by_loops(items) else as_staged(items, self.backend)
+        is_short = staged is not None and isinstance(staged.length, int) and staged.length <= UNROLLED_AT_MOST
+        return list(items) if is_short else items
 
     def in_any_order(self, iterable: Any, *changed: Any, asked: tuple[Any, ...] = ()) -> Any:
         """What a loop goes over whose iterations may come in any order if what they change are numbers, or sets.
@@ -270,7 +280,7 @@ class Reductions:
 
     def in_no_order(self, generator: Generator) -> UnorderedList:
         """A list of the elements that are made of those of a set."""
-        kept = self._appended(generator)
+        kept = self.appended(generator)
         return UnorderedList((), generator.items.checks).holding(
             kept.contents() if isinstance(kept, TracedList) else tuple(kept)
         )
@@ -289,9 +299,10 @@ class Reductions:
 
     def listed(self, items: Any, element: Callable[[Any], Any] = lambda item: item) -> list[Any]:
         """The elements for the items, by a loop that appends."""
-        return self._appended(Generator(element, items, None, None, False, None, self))
+        return self.appended(Generator(element, items, None, None, False, None, self))
 
-    def _appended(self, generator: Generator) -> list[Any]:
+    def appended(self, generator: Generator) -> list[Any]:
+        """The elements, by a loop that appends."""
         kept = self.new_list([])
         self.folded(generator, None, lambda _, value: self.call(kept.append)(value))
         return kept
