@@ -338,7 +338,8 @@ class _KindJoiner(Joiner):
     def _join_in_room(self, left: Side, right: Side, path: Path) -> Layout:
         sides = left, right
         rows = [side.layout for side in sides if isinstance(side.layout, Row)]
-        if len({(row.kind, row.most) for row in rows}) > 1 or (len(rows) == 1 and rows[0].most is not None):
+        is_other = len(rows) == 1 and (rows[0].facts is not None or rows[0].kind.stands_for is not list)
+        if is_other or len({(row.kind, row.facts) for row in rows}) > 1:
             return self._differ()
         item: Layout = NOTHING
         for side in sides:

@@ -47,8 +47,8 @@ class TracedDeque(TracedList):
         return f"deque({list(items)}{'' if facts[2] is None else f', maxlen={facts[2]}'})"
 
     @classmethod
-    def _empty(cls, most: int | None, checks: Any) -> TracedDeque:
-        return cls((), most, checks)
+    def _empty(cls, facts: Any, checks: Any) -> TracedDeque:
+        return cls((), facts, checks)
 
     def fresh(self) -> TracedDeque:
         return TracedDeque((), self.maxlen, self.checks)

@@ -111,13 +111,12 @@ class TracedDict(KeyedList):
     def fresh(self) -> TracedDict:
         return TracedDict((), self.checks, self.kind, self.factory)
 
-    def row_of(self, contents: Any) -> Any:
-        if self.kind is not dict:
-            raise StagingError(
-                f"{user_location()}\n  A list whose length is traced holds a {self.kind.__name__} with traced keys.\n  Use a dict, and "
-                "`setdefault` or `get`."
-            )
-        return super().row_of(contents)
+    @classmethod
+    def _empty(cls, facts: DictKind | None, checks: Any) -> TracedDict:
+        return cls((), checks) if facts is None else cls((), checks, facts.kind, facts.factory)
+
+    def _facts(self) -> DictKind | None:
+        return None if self.kind is dict else DictKind(self.kind, self.factory)
 
     # What reads.
 

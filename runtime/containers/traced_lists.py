@@ -88,22 +88,26 @@ class TracedList(SplicedList):
     @classmethod
     def of_row(cls, row: Row, length: Any, leaves: Sequence[Any]) -> TracedList:
         """A list that is in an element of another, of this layout."""
-        made = cls._empty(row.most, row.checks)
+        made = cls._empty(row.facts, row.checks)
         arrays = [leaf for leaf, static in zip(leaves, row.statics, strict=True) if static is ARRAY]
         length = int(length) if isinstance(length, KnownLength) else length
         made.set_contents(Padded(length, arrays, Kind(row.item, row.statics), row.capacity, row.reserved, row.extent))
         return made
 
     @classmethod
-    def _empty(cls, most: int | None, checks: Any) -> TracedList:
-        del most
+    def _empty(cls, facts: Any, checks: Any) -> TracedList:
+        del facts
         return cls((), checks)
+
+    def _facts(self) -> Any:
+        """What tells it from other lists of its class, beside what it holds: `_empty` makes another of it."""
+        return self.most
 
     def row_of(self, contents: Any) -> tuple[Row, list[Any]]:
         """The layout and the leaves of such a list with these contents, as a part of an element of another list."""
         held = as_seen(contents) or Padded(0, (), Kind(NOTHING, ()), 0)
         row = Row(
-            type(self), self.most, self.checks, held.capacity, held.reserved, held.extent, (LEAF, held.kind.layout)
+            type(self), self._facts(), self.checks, held.capacity, held.reserved, held.extent, (LEAF, held.kind.layout)
         )
         length = KnownLength(held.length) if isinstance(held.length, int) else held.length
         return row, [length, *held.kind.leaves(held.buffers)]

@@ -286,17 +286,17 @@ class Row(Layout):
     Its parts are the length and the item; a leaf that is an array holds one after another those of all that there is room for.
 
     Attributes:
-      kind: the class of the list; most: how many items it can have, None for any number; checks: the operators.
+      kind: the class of the list; facts: what else tells it from others of that class, None for nothing; checks: the operators.
       capacity, reserved, extent: as of `Padded`, for whichever of the lists is the longest.
       statics: the leaves of an item, a mark for each that is an array.
     """
 
-    __slots__ = ("kind", "most", "checks", "capacity", "reserved", "extent", "statics", "_parts")
+    __slots__ = ("kind", "facts", "checks", "capacity", "reserved", "extent", "statics", "_parts")
 
     def __init__(
         self,
         kind: Any,
-        most: int | None,
+        facts: Any,
         checks: Any,
         capacity: int,
         reserved: Any,
@@ -306,7 +306,7 @@ class Row(Layout):
     ) -> None:
         self.count = sum(part.count for part in parts)
         self.kind = kind
-        self.most = most
+        self.facts = facts
         self.checks = checks
         self.capacity = capacity
         self.reserved = reserved
@@ -332,7 +332,7 @@ class Row(Layout):
         return Row(**{**known, "parts": self._parts, **changes})
 
     def _key(self) -> Any:
-        return self.kind, self.most, self.capacity, self.reserved, self._parts
+        return self.kind, self.facts, self.capacity, self.reserved, self._parts
 
     def __repr__(self) -> str:
         return f"[{self.item!r}, …]"

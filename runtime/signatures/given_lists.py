@@ -79,7 +79,7 @@ class GivenLists:
         known = births()
         if known is None or not all(can_be_element(key) and not isinstance(key, str) for key in value):
             return False
-        site = "argument", self._count
+        site = "argument", self._count, 0
         if not (is_keyed := known.is_keyed(site)):
             known.note(value, site)
         return is_keyed

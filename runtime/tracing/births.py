@@ -1,7 +1,7 @@
 """`Births`: where the sets and dicts of a program are made, and which of them have elements or keys that only run time knows.
 
 A set is Python's own, and so is a dict, until the program adds a traced element, or writes to a traced key. That cannot be made
-good in what is there: the trace ends with `KeysAtRunTime`, and is made again, in which what is made at that line is a
+good in what is there: the trace ends with `KeysAtRunTime`, and is made again, in which what that expression makes is a
 `TracedSet` or a `TracedDict` from the start.
 
 A list of many lists is held in arrays once a traced index reads it. Where that is refused, as another name leads to one of the
@@ -22,7 +22,8 @@ from autograph.backends.thread import LOCAL
 from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.locations import user_location
 
-Site = tuple[str, int]
+Line = tuple[str, int]
+Site = tuple[str, int, int]  # an expression by its line and column
 _EMPTY: Mapping[str, str] = MappingProxyType({"dict": "{}"})
 
 
@@ -41,10 +42,10 @@ class TraceAgain(BaseException):
 
 
 class KeysAtRunTime(TraceAgain):
-    """What is made at a line has elements, or keys, that are known only at run time.
+    """What an expression makes has elements, or keys, that are known only at run time.
 
     Attributes:
-      sites: the lines.
+      sites: the expressions.
     """
 
     def __init__(self, sites: set[Site], what: str) -> None:
@@ -104,7 +105,7 @@ class OperatorsAsked(TraceAgain):
       line: the file and the line where it is, in a function that is to ask the operators of the trace.
     """
 
-    def __init__(self, line: Site, refusal: Callable[[], Exception]) -> None:
+    def __init__(self, line: Line, refusal: Callable[[], Exception]) -> None:
         super().__init__(f"an operator at {line}")
         self.line = line
         self._refusal = refusal
@@ -143,16 +144,16 @@ class Births:
         self.chosen: set[type] = set()
         self._keyed: set[Site] = set()
         self._later: dict[int, Any] = {}
-        self._made: dict[int, tuple[Any, Site]] = {}
+        self._made: dict[int, tuple[Any, frozenset[Site]]] = {}
 
     def note(self, made: Any, site: Site) -> None:
         """Note that a set or dict has been made there."""
-        self._made[id(made)] = (made, site)
+        self._made[id(made)] = (made, frozenset([site]))
 
-    def stands_for(self, other: Any, made: Any) -> None:
-        """Note that ``other`` is in the place of a set or dict while a loop's body is traced."""
-        if self.knows(made):
-            self._made[id(other)] = (other, self._made[id(made)][1])
+    def stands_for(self, other: Any, *made: Any) -> None:
+        """Note that ``other`` is in the place of a set or dict, or of one of several."""
+        if made and all(map(self.knows, made)):
+            self._made[id(other)] = (other, frozenset().union(*(self._made[id(each)][1] for each in made)))
 
     def is_keyed(self, site: Site) -> bool:
         """Whether what is made there has elements or keys that are known only at run time."""
@@ -170,7 +171,9 @@ class Births:
 
     def dict_differs(self, keys: list[Any], is_alike: Callable[[dict[Any, Any]], bool]) -> None:
         """Make the trace again if it has made a dict like one with these keys, where a path leaves one with traced keys."""
-        sites = {site for made, site in self._made.values() if isinstance(made, dict) and is_alike(made)}
+        sites = {
+            site for made, sites in self._made.values() if isinstance(made, dict) and is_alike(made) for site in sites
+        }
         if sites and all(map(can_be_element, keys)):
             raise KeysAtRunTime(sites, "A traced condition selects one of several dicts")
 
@@ -184,9 +187,14 @@ class Births:
           StagingError: it was not made in the trace.
         """
         if self.knows(owner):
-            raise KeysAtRunTime({self._made[id(owner)][1]}, what)
+            raise KeysAtRunTime(set(self._made[id(owner)][1]), what)
         # One that a statement has made of several: of them one cannot be told.
-        alike = {site for made, site in self._made.values() if type(made) is type(owner) and all(map(_is_number, made))}
+        alike = {
+            site
+            for made, sites in self._made.values()
+            if type(made) is type(owner) and all(map(_is_number, made))
+            for site in sites
+        }
         if alike and all(map(_is_number, owner)):
             raise KeysAtRunTime(alike, what)
         kind = type(owner).__name__

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dis
 import functools
+import itertools
 import os
 import sys
 import types
@@ -87,12 +88,26 @@ def user_location() -> str:
 
 def calling_line() -> tuple[str, int]:
     """`user_line`, but where a library runs, the line that called it."""
+    frame = _calling_frame()
+    return user_line() if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def calling_expression() -> tuple[str, int, int]:
+    """The line of `calling_line`, and the column of the expression there that is evaluated."""
+    frame = _calling_frame()
+    if frame is None:
+        return *user_line(), 0
+    _, _, column, _ = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    return frame.f_code.co_filename, frame.f_lineno, column or 0
+
+
+def _calling_frame() -> types.FrameType | None:
     frame = _user_frame()
     while frame is not None and (
         is_internal(name := frame.f_code.co_filename) or is_of_jax(name) or is_of_library(name)
     ):
         frame = frame.f_back
-    return user_line() if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    return frame
 
 
 def is_called_by_jax() -> bool:

@@ -344,7 +344,12 @@ class Lookups(InTrace):
 
     def _relate(self, found: Any, items: Any, key: Any) -> None:
         """Note that what was found is one of the items, which the index chose."""
-        count = len(items)
+        count, known = len(items), births()
+        if known is not None:
+            of_items = [parts_of(item) for item in items]
+            for path, part in parts_of(found).items():
+                if type(part) is not TracedList and all(path in parts for parts in of_items):
+                    known.stands_for(part, *(parts[path] for parts in of_items))
         self.identities.looked_up(
             found,
             items,

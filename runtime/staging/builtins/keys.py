@@ -26,7 +26,7 @@ from autograph.runtime.layouts.perhaps import has_perhaps, is_perhaps
 from autograph.runtime.layouts.statement_variables import stands_for_text
 from autograph.runtime.staging.builtins.reductions import Generator
 from autograph.runtime.tracing.births import Births, can_be_element
-from autograph.runtime.tracing.locations import calling_line
+from autograph.runtime.tracing.locations import calling_expression
 from autograph.runtime.tracing.recording import births
 
 _WRITING = frozenset(
@@ -100,7 +100,7 @@ class Keys(InTrace):
         known = births()
         if known is None or self._is_plain():
             return made
-        site = calling_line()
+        site = calling_expression()
         if known.is_keyed(site):
             return traced(made)
         known.note(made, site)
