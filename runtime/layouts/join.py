@@ -503,7 +503,7 @@ class Joiner:
         """Arrays that are filled: one in which nothing has been written has no buffer yet, its first part, or None for it."""
         lacking = len(b.keys) - len(a.keys)
         wide = b if lacking >= 0 else a
-        nothing = [Side(_NO_BUFFER, 0)] * abs(lacking)
+        nothing = [Side(NOTHING, 0)] * abs(lacking)
         ones = [*(nothing if lacking > 0 else ()), *map(unless_absent, left.parts())]
         others = [*(nothing if lacking < 0 else ()), *map(unless_absent, right.parts())]
         parts = self._join_parts(wide, ones, others, path)
@@ -543,9 +543,6 @@ def _sort_of_list(layout: Tree) -> Any:
     """What Python has for a list of ours, of which it is none if it is a deque, a set or a dict: only two of one sort join."""
     found = layout.kind.node_data() if isinstance(layout.kind, jax.tree_util.PyTreeDef) else None
     return list if found is None or not hasattr(found[0], "sort_of") else found[0].sort_of(found[1])
-
-
-_NO_BUFFER = NOTHING
 
 
 def _is_cyclic(a: Layout, b: Layout, path: Path) -> bool:
