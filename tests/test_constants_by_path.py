@@ -275,16 +275,6 @@ def test_a_set_of_constants():
     assert f(jnp.float32(-1)) == {"low"}
 
 
-def test_what_needs_the_constant_is_refused_in_words():
-    @ag.function
-    def f(x):
-        mode = "low" if x < 0 else "high"
-        return list(iter(mode))
-
-    with pytest.raises(ag.StagingError, match="'low' or 'high'"):
-        f(jnp.float32(1))
-
-
 def test_tree_map_hands_on_the_constant():
     def f(x):
         mode = "low" if x < 0 else "high"

@@ -306,13 +306,7 @@ class Joiner:
         if a.whole is not None and a.whole is b.whole:
             return self._itself(a)
         names, parts = self._join_entries(
-            a.names,
-            left,
-            b.names,
-            right,
-            path,
-            lambda names: Object(a.kind, names, [LEAF] * len(names)),
-            a.kind,
+            *(a.names, left, b.names, right, path), lambda names: Object(a.kind, names, [LEAF] * len(names)), a.kind
         )
         return Object(a.kind, tuple(names), parts)
 

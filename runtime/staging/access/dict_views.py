@@ -53,18 +53,20 @@ def _as_set(symbol: str, is_reflected: bool = False) -> Callable[..., Any]:
 
 
 _READING = "iter len contains eq ne lt le gt ge and or sub xor rand ror rsub rxor"
-_OF_SETS = {
-    "eq": "==",
-    "ne": "!=",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "and": "&",
-    "or": "|",
-    "sub": "-",
-    "xor": "^",
-}
+_OF_SETS: Mapping[str, str] = types.MappingProxyType(
+    {
+        "eq": "==",
+        "ne": "!=",
+        "lt": "<",
+        "le": "<=",
+        "gt": ">",
+        "ge": ">=",
+        "and": "&",
+        "or": "|",
+        "sub": "-",
+        "xor": "^",
+    }
+)
 for _kind in (_Keys, _Values, _Items):
     for _name in _READING.split():
         setattr(_kind, f"__{_name}__", _known(f"__{_name}__"))
