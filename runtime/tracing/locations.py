@@ -81,9 +81,17 @@ def is_installed(module: str) -> bool:
 
 
 def user_location() -> str:
-    """``file:line: text`` of the innermost line of the user's that is running."""
-    frame = _user_frame()
+    """``file:line: text`` of the innermost line of the user's that is running; not of the standard library's that it calls."""
+    innermost = frame = _user_frame()
+    while frame is not None and _is_passed(frame.f_code.co_filename):
+        frame = frame.f_back
+    frame = frame or innermost
     return "<unknown>" if frame is None else describe_location(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _is_passed(filename: str) -> bool:
+    is_standard = filename.startswith(_STANDARD) and not is_of_package(filename)
+    return is_standard or is_internal(filename) or is_of_jax(filename)
 
 
 def calling_line() -> tuple[str, int]:
