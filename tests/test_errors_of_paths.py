@@ -376,10 +376,10 @@ def test_errors_of_staging_are_raised_while_tracing():
     @ag.function
     def g(x):
         if x > 5:
-            return float(jnp.zeros(int(x.item())).sum())
+            return float(len(x.tobytes()))
         return x
 
-    with pytest.raises(ag.StagingError, match="needs the value of a traced array"):
+    with pytest.raises(ag.StagingError, match="value of a traced array is needed here"):
         g(jnp.float32(1.0))
 
 

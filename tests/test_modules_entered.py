@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,15 +57,25 @@ def _closer(x, guess):
     return (guess + x / guess) / 2
 
 
+def is_in_callback(frame: types.FrameType | None) -> bool:
+    """Whether a callback of a weak reference is running."""
+    while frame is not None:
+        if frame.f_code.co_name in ("gone", "_forget"):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def modules_entered(function: Callable[..., Any], *arguments: Any) -> set[str]:
     """The modules of the runtime that a call runs something of, in a thread that has traced nothing before.
 
-    The garbage of other tests is not collected in it, as the callbacks of weak references enter modules too.
+    The callbacks of weak references to what other tests have left do not count: the collector is off, and those are left out that
+    a cache runs where it lets go of an old entry.
     """
     files: set[str] = set()
 
     def note(frame: Any, event: str, _: Any) -> None:
-        if event == "call":
+        if event == "call" and not is_in_callback(frame):
             files.add(frame.f_code.co_filename)
 
     def run() -> None:

@@ -35,7 +35,7 @@ def default_side(kind: type, attribute: str) -> Side | None:
     if value is NO_DEFAULT or isinstance(value, types.MemberDescriptorType) or _is_computed(value):
         return None
     if not _is_value(value):
-        raise TypeError(f"objects have {kind.__name__}.{attribute} by their class")
+        raise TypeError(kind, attribute)
     layout, leaves = describe(value)
     layout, given = typed(layout, leaves), tuple(map(Given, leaves))
     return Side(layout, given[0] if not layout.parts and given else given)
