@@ -114,7 +114,7 @@ KINDS_OF_STATE = {
 
 @pytest.fixture(scope="module")
 def many_programs():
-    return [make_program(seed).source for seed in range(3000)]
+    return [make_program(seed).source for seed in range(4000)]
 
 
 @pytest.mark.parametrize("kind", KINDS_OF_STATE)

@@ -200,8 +200,8 @@ _MOODS: tuple[Step, ...] = (
 
 _COUNTS: tuple[Step, ...] = (
     "c#['ab'[$ % 2]] += &", "c# = c# + e#", "c# -= e#", "e# = Counter(a=&, c=1)", "e# = Counter(['b', 'a', 'b'])", "c# |= e#",
-    "c# = c# & (e# + e#)", "@ += sum(c#.values()) % 11", "@ += c#['a'] % 7", "e# = +c#", ("if len(c#) < 5:", "c#.update(e#)"),
-    "c#.subtract({'a': ^})", "c# = e#.copy()", ("if c# == e#:", "@ += 1"), "@ += sum((c# & e#).values()) % 5", "@ += len(c# - e#)",
+    "c# = (c# | e#) - e#", "@ += sum(c#.values()) % 11", "@ += c#['a'] % 7", "e# = +c#", ("if len(c#) < 5:", "c#.update(e#)"),
+    "c#.subtract({'a': ^})", "c# = e#.copy()", ("if c# == e#:", "@ += 1"), "@ += sum((c# - e#).values()) % 5", "@ += len(c# - e#)",
     "@ += sum(1 for _ in e#.elements()) % 7", ("if c#:", "@ += c#.most_common(1)[0][1] % 5"), ("if not c# - e#:", "@ -= 1"),
     ("if ?:", "c#['d'] += 1"), ("if c#['a'] > 20:", "c# = Counter(a=2)"), "@ += len(c#)", "@ += max(c#.values(), default=^) % 5",
 )  # fmt: skip

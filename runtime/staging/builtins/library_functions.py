@@ -263,15 +263,15 @@ def _is_in_range(values: Any, total: Any) -> Any:
 
 def _is_multiplied_by_user(value: Any) -> bool:
     """Whether a user's class says what a product of this is, or of the items of this."""
+    if is_traced_list(value):  # which is gone through by the program in any case
+        return False
     items = value if isinstance(value, list | tuple | set | frozenset | deque | ValuesView) else (value,)
     return any(has_own_operator(item, "mul") for item in items)
 
 
 def _prod(check: Check, values: Any, /, *, start: Any = 1) -> Any:
     for value in values:
-        start = operator.mul(
-            start, value
-        )  # in a call, which asks users' classes: only files that have some ask at each `*`
+        start = operator.mul(start, value)  # a call asks users' classes, where `*` does so in files that have some
     return start
 
 
