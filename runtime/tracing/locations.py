@@ -82,16 +82,8 @@ def is_installed(module: str) -> bool:
 
 def user_location() -> str:
     """``file:line: text`` of the innermost line of the user's that is running; not of the standard library's that it calls."""
-    innermost = frame = _user_frame()
-    while frame is not None and _is_passed(frame.f_code.co_filename):
-        frame = frame.f_back
-    frame = frame or innermost
+    frame = _frame_past(lambda name: name.startswith(_STANDARD) and not is_of_package(name)) or _user_frame()
     return "<unknown>" if frame is None else describe_location(frame.f_code.co_filename, frame.f_lineno)
-
-
-def _is_passed(filename: str) -> bool:
-    is_standard = filename.startswith(_STANDARD) and not is_of_package(filename)
-    return is_standard or is_internal(filename) or is_of_jax(filename)
 
 
 def calling_line() -> tuple[str, int]:
@@ -110,12 +102,18 @@ def calling_expression() -> tuple[str, int, int]:
 
 
 def _calling_frame() -> types.FrameType | None:
+    return _frame_past(is_of_library)
+
+
+def _frame_past(is_passed: Callable[[str], bool]) -> types.FrameType | None:
+    """The innermost frame that is neither ours nor JAX's, nor of a file that is passed over; None if there is none."""
     frame = _user_frame()
-    while frame is not None and (
-        is_internal(name := frame.f_code.co_filename) or is_of_jax(name) or is_of_library(name)
-    ):
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not (is_internal(name) or is_of_jax(name) or is_passed(name)):
+            return frame
         frame = frame.f_back
-    return frame
+    return None
 
 
 def is_called_by_jax() -> bool:

@@ -375,13 +375,12 @@ class Absences(InTrace):
 
     def may_lack_keys(self, one: dict[Any, Any], other: dict[Any, Any]) -> bool:
         """Whether two dicts may be equal though one lacks keys of the other, or be unequal though neither seems to."""
-        are_counters = isinstance(one, Counter) and isinstance(other, Counter)
-        return are_counters or has_perhaps((*one.values(), *other.values()))
+        return _are_counters(one, other) or has_perhaps((*one.values(), *other.values()))
 
     def equal(self, one: dict[Any, Any], other: dict[Any, Any]) -> Any:
         """Whether two dicts, of which one may lack keys, are equal. To `Counter`s, which may lack any, it is as none of that."""
         result: Any = True
-        are_counters = isinstance(one, Counter) and isinstance(other, Counter)
+        are_counters = _are_counters(one, other)
         for key in dict.fromkeys([*one, *other]):
             if are_counters:
                 same = self.equals(self.get(one, key, 0), self.get(other, key, 0))
@@ -501,6 +500,10 @@ class Absences(InTrace):
                 f"{user_location()}\n  {value.absence.key!r} may be absent in a value that {name} reads: one path of a traced condition "
                 f"sets it, another does not, and {name} is not converted.\n  Set it on every path before this call."
             )
+
+
+def _are_counters(one: Any, other: Any) -> bool:
+    return isinstance(one, Counter) and isinstance(other, Counter)
 
 
 def makes_missing(owner: Any) -> TypeGuard[defaultdict[Any, Any]]:
