@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import gc
+import json
+import subprocess
 import sys
-import threading
-import types
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-import jax.numpy as jnp
+import pytest
 
-import autograph as ag
 from tests.rooms import ROOT
 
 RUNTIME = ROOT / "runtime"
@@ -33,86 +28,27 @@ ABOUT_CONTAINERS = (
 ABOUT_OTHERS = ("errors", "staging/calls/recursion", "staging/policy/recursive_code", "tracing/births")
 
 
-def root_of(x, guess):
-    while abs(guess * guess - x) > 1e-3:
-        guess = (guess + x / guess) / 2
-    return guess
+@pytest.fixture(scope="module")
+def entered() -> dict[str, set[str]]:
+    """The modules that the first call of each function enters, in a process of their own: what other tests leave takes no part."""
+    command = [sys.executable, "-m", "tests.modules_entered"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, timeout=300)
+    return {name: set(modules) for name, modules in json.loads(run.stdout).items()}
 
 
-def with_a_list(x, guess):
-    seen = []
-    while abs(guess * guess - x) > 1e-3:
-        guess = (guess + x / guess) / 2
-        seen.append(guess)
-    return guess, len(seen)
+def test_a_loop_of_numbers_enters_no_module_about_containers(entered):
+    modules = entered["root_of"]
+    assert "staging/statements/loop_carry" in modules
+    assert modules & {*ABOUT_CONTAINERS, *ABOUT_OTHERS} == set()
+    assert len(modules) <= MOST, sorted(modules)
 
 
-def with_a_call(x, guess):
-    while abs(guess * guess - x) > 1e-3:
-        guess = _closer(x, guess)
-    return guess
+def test_a_loop_that_appends_enters_them(entered):
+    assert {"containers/traced_lists", "containers/padded", "staging/statements/list_growth"} <= entered["with_a_list"]
 
 
-def _closer(x, guess):
-    return (guess + x / guess) / 2
-
-
-def is_in_callback(frame: types.FrameType | None) -> bool:
-    """Whether a callback of a weak reference is running."""
-    while frame is not None:
-        if frame.f_code.co_name in ("gone", "_forget"):
-            return True
-        frame = frame.f_back
-    return False
-
-
-def modules_entered(function: Callable[..., Any], *arguments: Any) -> set[str]:
-    """The modules of the runtime that a call runs something of, in a thread that has traced nothing before.
-
-    The callbacks of weak references to what other tests have left do not count: the collector is off, and those are left out that
-    a cache runs where it lets go of an old entry.
-    """
-    files: set[str] = set()
-
-    def note(frame: Any, event: str, _: Any) -> None:
-        if event == "call" and not is_in_callback(frame):
-            files.add(frame.f_code.co_filename)
-
-    def run() -> None:
-        sys.setprofile(note)
-        try:
-            function(*arguments)
-        finally:
-            sys.setprofile(None)
-
-    thread = threading.Thread(target=run)
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        thread.start()
-        thread.join()
-    finally:
-        if collects:
-            gc.enable()
-    paths = [path for file in files if (path := Path(file).resolve()).exists()]  # other code is generated
-    return {path.relative_to(RUNTIME).with_suffix("").as_posix() for path in paths if path.is_relative_to(RUNTIME)}
-
-
-def test_a_loop_of_numbers_enters_no_module_about_containers():
-    entered = modules_entered(ag.function(root_of), jnp.float32(2), jnp.float32(1))
-    assert "staging/statements/loop_carry" in entered
-    assert entered & {*ABOUT_CONTAINERS, *ABOUT_OTHERS} == set()
-    assert len(entered) <= MOST, sorted(entered)
-
-
-def test_a_loop_that_appends_enters_them():
-    entered = modules_entered(ag.function(with_a_list), jnp.float32(2), jnp.float32(1))
-    assert {"containers/traced_lists", "containers/padded", "staging/statements/list_growth"} <= entered
-
-
-def test_a_loop_that_calls_a_function_asks_whether_it_calls_itself():
-    entered = modules_entered(ag.function(with_a_call), jnp.float32(2), jnp.float32(1))
-    assert {"staging/calls/recursion", "staging/policy/recursive_code"} <= entered
+def test_a_loop_that_calls_a_function_asks_whether_it_calls_itself(entered):
+    assert {"staging/calls/recursion", "staging/policy/recursive_code"} <= entered["with_a_call"]
 
 
 def test_the_modules_are_there():
