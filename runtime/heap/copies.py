@@ -44,6 +44,7 @@ class Copies:
       traced: the lines that have asked for what only the run knows while all loops around that could run in Python did. See
         `PerhapsKnown`.
       peeled: how many iterations have run in Python before what is left was tried as one loop.
+      are_empty: whether nothing is recorded of them, as a loop around works on constants only.
     """
 
     def __init__(self) -> None:
@@ -52,12 +53,13 @@ class Copies:
         self.staged: dict[CodeType, int] = {}
         self.traced: set[str] = set()
         self.peeled = 0
+        self.are_empty = False
 
     def within(self, iterations: int) -> Copies:
         """For the body of a loop that runs so often here."""
         inner = Copies()
         inner.count = self.count * max(iterations, 1)
-        inner.sizes, inner.traced = self.sizes, self.traced
+        inner.sizes, inner.traced, inner.are_empty = self.sizes, self.traced, self.are_empty
         return inner
 
     def is_few(self) -> bool:
@@ -77,7 +79,7 @@ class Watch:
 
     Args:
       traced_leaves: what the loop's functions reach and is traced, now.
-      peeled: how many iterations have run before.
+      copies: of the loop, if it may be one whose iterations record nothing.
     """
 
     def __init__(
@@ -85,10 +87,10 @@ class Watch:
         backend: Backend,
         traced_leaves: Callable[[Backend, Sequence[Callable[..., Any]]], Iterable[Any]],
         functions: Sequence[Callable[..., Any]],
-        peeled: int = 0,
+        copies: Copies | None = None,
     ) -> None:
         self.backend = backend
-        self.peeled = peeled
+        self.copies = Copies() if copies is None else copies
         self.traced_leaves = traced_leaves
         self.functions = functions
         self.count = 0
@@ -98,6 +100,8 @@ class Watch:
     def step(self) -> None:
         """Note that an iteration begins."""
         self.count += 1
+        if self.copies.are_empty:
+            return
         if self.count == 1 and self.backend.is_tracing():
             self._start = self.backend.operations_recorded()
         if self.count == UNROLLED_AT_MOST and self.backend.is_tracing():
@@ -108,7 +112,7 @@ class Watch:
         if self._start is None:
             return
         why = "" if reason is None else f" It was not staged: {reason}."
-        count = self.peeled + self.count
+        count = self.copies.peeled + self.count
         record_remark(f"This loop ran in Python while tracing: the program holds its body {count} times.{why}")
         total = self.backend.operations_recorded()
         recorded = total - self._start

@@ -16,12 +16,18 @@ from typing import Any
 import jax
 import numpy as np
 
-from autograph.runtime.code.code_names import names_in
+from autograph.runtime.code.code_names import OPERATORS, names_in
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Place, contents
 from autograph.runtime.layouts.one_of import OneOf, candidates_of
-from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable, contents_of_cells
+from autograph.runtime.layouts.statement_variables import (
+    UNBOUND,
+    CellVariable,
+    GlobalVariable,
+    contents_of_cells,
+    has_contents,
+)
 from autograph.runtime.tracing.locations import user_location
 
 __all__ = ["CONTAINERS", "Reach", "TooMuch", "contents"]
@@ -203,6 +209,37 @@ def values_used(function: types.FunctionType) -> Iterator[Any]:
     for name in names_in(function.__code__):
         if name in function.__globals__:
             yield function.__globals__[name]
+
+
+def uses_constants_only(functions: Iterable[types.FunctionType]) -> bool:
+    """Whether all that functions have from outside, beside Python's builtins, is constants, containers of such, and functions like them."""
+    pending: list[Any] = list(functions)
+    seen = set(map(id, pending))
+    while pending:
+        value = pending.pop()
+        parts = _parts_of_constant(value)
+        if parts is None:
+            return False
+        if _SCALARS.issuperset(map(type, parts)):
+            continue
+        new = [part for part in parts if type(part) not in _SCALARS and id(part) not in seen]
+        seen.update(map(id, new))
+        pending += new
+    return True
+
+
+def _parts_of_constant(value: Any) -> Collection[Any] | None:
+    """What a container or a function has in it, the operators of converted code left out; None for what may be no constant."""
+    if type(value) is types.FunctionType:
+        cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+        used = (value.__globals__[name] for name in names_in(value.__code__) if name in value.__globals__)
+        return [*contents_of_cells(cell for name, cell in cells if name != OPERATORS), *used]
+    if has_contents(value):
+        held = value.contents()
+        return held if type(held) is tuple else None
+    if type(value) is dict:
+        return [*value, *value.values()]
+    return value if type(value) in (list, tuple, set, frozenset) else None
 
 
 def augments(code: types.CodeType) -> bool:

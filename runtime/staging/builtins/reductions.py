@@ -26,6 +26,7 @@ from autograph.runtime.containers.traced_lists import EmptyListError, TracedList
 from autograph.runtime.containers.traced_sets import is_set
 from autograph.runtime.containers.unordered_lists import UnorderedList
 from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.reach import uses_constants_only
 from autograph.runtime.layouts.optional import Optional, held_in, present_in, used
 from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.staging.access.absences import makes_missing
@@ -92,6 +93,10 @@ class Generator:
     def arguments(self, item: Any) -> tuple[Any, ...]:
         """What the functions take for an item."""
         return (item,) if self.unpack is None else tuple(self.operators.parts(item, self.unpack))
+
+    def is_constant(self) -> bool:
+        """Whether it is over a Python range, and makes its elements of constants only: then Python runs it, however long it is."""
+        return type(self.items) is range and uses_constants_only(filter(None, (self.element, self.condition)))
 
     def in_any_order(self) -> Generator:
         """The same over a list of the elements of a set, for what does not depend on their order.
@@ -245,6 +250,8 @@ class Reductions:
             return list(found)
         if (unordered := found.in_any_order()) is not found:
             return self.in_no_order(unordered)
+        if found.is_constant():
+            return self.new_list(list(found))
         is_loop = is_conditional or condition is not None or self._is_advanced_by_loops(items)
         is_loop = is_loop or (
             self._is_long(items) if type(items) is range and not is_nested else self.has_traced_length(items)
@@ -320,7 +327,8 @@ class Reductions:
     def _is_loop(self, iterable: Generator) -> bool:
         if self._is_advanced_by_loops(iterable.items):
             return True
-        return iterable.condition is not None or iterable.is_nested or self._is_long(iterable.items)
+        is_staged = iterable.condition is not None or iterable.is_nested or self._is_long(iterable.items)
+        return is_staged and not iterable.is_constant()
 
     def _is_advanced_by_loops(self, items: Any) -> bool:
         """Whether a loop goes on with this, which Python cannot advance."""

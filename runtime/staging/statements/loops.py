@@ -252,7 +252,8 @@ class Loops(InTrace):
                     return
                 reason = found.reason
         copies = self.journal.copies.within(len(iterable) if type(iterable) in (range, list, tuple) else 1)
-        if self.backend.is_tracing() and self.rolling.may_be_rolled(iterable, loop):
+        copies.are_empty = self.rolling.records_nothing(iterable, loop)
+        if self.backend.is_tracing() and not copies.are_empty and self.rolling.may_be_rolled(iterable, loop):
             iterable, refusal = self._as_one_loop(iterable, loop, copies, python_only)
             if iterable is None:
                 return
@@ -264,9 +265,7 @@ class Loops(InTrace):
             if self.generators.take_loop(made, loop, python_only):
                 return
         with self.journal.copying(copies):
-            self._in_python.run(
-                self._iteration.items(iterable, made, options), loop, reason, self.journal.copies.peeled
-            )
+            self._in_python.run(self._iteration.items(iterable, made, options), loop, reason, copies)
 
     def _as_one_loop(
         self, iterable: Any, loop: ForLoop, copies: Copies, python_only: str | None
@@ -410,7 +409,7 @@ class Loops(InTrace):
             self.staged_for(written.again(), loop)
             return
         except NodesMade:
-            self._in_python.run(staged.one_by_one(staged.length), loop, None, self.journal.copies.peeled)
+            self._in_python.run(staged.one_by_one(staged.length), loop, None, self.journal.copies)
             return
         except (CarryChanges, *ABSENCES) as error:
             if not may_peel or not may_be_bound(error, loop.names):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend
-from autograph.runtime.heap.copies import Watch
+from autograph.runtime.heap.copies import Copies, Watch
 from autograph.runtime.layouts.statement_variables import Snapshot
 from autograph.runtime.staging.statements.iteration import refuse_resuming
 from autograph.runtime.staging.statements.loop_state import ForLoop, traced_leaves
@@ -46,9 +46,9 @@ class PythonLoops:
         body = functools.partial(_run, loop.body, item)
         self._staged_if(go_on, body, None, variables, Snapshot(loop.functions, variables), loop.result, True)
 
-    def run(self, items: Iterator[Any], loop: ForLoop, reason: str | None, peeled: int) -> None:
-        """A loop over these items. ``reason``: why it is not one staged loop. ``peeled``: see `Watch`."""
-        watch = Watch(self._backend, traced_leaves, loop.functions, peeled)
+    def run(self, items: Iterator[Any], loop: ForLoop, reason: str | None, copies: Copies) -> None:
+        """A loop over these items. ``reason``: why it is not one staged loop. ``copies``: see `Watch`."""
+        watch = Watch(self._backend, traced_leaves, loop.functions, copies)
         for item in items:
             watch.step()
             if loop.report is not None:

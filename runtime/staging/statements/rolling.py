@@ -22,6 +22,7 @@ from autograph.runtime.effects.staged_raises import ABSENCES, may_be_bound
 from autograph.runtime.errors import ConversionError, StagingError
 from autograph.runtime.heap.copies import Copies, PerhapsKnown
 from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.heap.reach import uses_constants_only
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.loop_carry import LoopTrace
 from autograph.runtime.staging.statements.loop_state import CarryChanges, ForLoop, WhileLoop, may_become_traced
@@ -57,6 +58,12 @@ class Rolling(InTrace):
         self.python_only = python_only
         self.truth = truth
         self.for_loop = for_loop
+
+    def records_nothing(self, items: Any, loop: ForLoop) -> bool:
+        """Whether a loop over a Python range works on constants only, so that there is nothing to try."""
+        if type(items) is not range or loop.options.is_one_loop or not self.backend.is_tracing():
+            return False
+        return self.journal.copies.are_empty or uses_constants_only(loop.functions)
 
     def may_be_rolled(self, items: Any, loop: ForLoop) -> bool:
         """Whether a loop may make the program so large that it is worth a trial."""
