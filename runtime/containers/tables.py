@@ -6,7 +6,9 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from autograph.runtime.containers.element_kinds import are_alike
+from autograph.backends.selected import STAGING
+from autograph.runtime.containers.element_kinds import are_alike, is_array_leaf
+from autograph.runtime.containers.padded import type_of_all
 from autograph.runtime.containers.traced_lists import TracedList
 
 
@@ -16,6 +18,17 @@ def is_table(items: Sequence[Any], least: int) -> bool:
     if not rows or not all(type(row) is tuple and len(row) == len(rows[0]) for row in rows):
         return False
     return len(rows) * len(rows[0]) > least and are_alike(itertools.chain(*rows))
+
+
+def is_large(items: Sequence[Any], least: int) -> bool:
+    """Whether these are more than so many numbers of one type, or lists alike of such."""
+    if len(items) <= least and not (items and type(items[0]) in (list, TracedList)):
+        return False
+    rows = rows_of(items)
+    numbers = tuple(items) if rows is None else tuple(itertools.chain(*rows)) if is_table(items, least) else ()
+    if len(numbers) <= least or not all(map(is_array_leaf, numbers)):
+        return False
+    return type_of_all(numbers) is not None or len({STAGING.type_of(number).strong() for number in numbers}) == 1
 
 
 def rows_of(items: Sequence[Any]) -> list[Any] | None:

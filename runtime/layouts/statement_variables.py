@@ -213,9 +213,10 @@ class Snapshot:
                     yield function.__globals__[name]
         yield from (variable.get() for variable in self._variables)
 
-    def reachable_before(self) -> Iterator[Any]:
-        """What the bodies' variables held when the snapshot was taken."""
-        yield from self._values
+    def reachable_before(self, apart_from: Variable | None = None) -> Iterator[Any]:
+        """What the bodies' variables, ``apart_from`` one, held when the snapshot was taken."""
+        pairs = zip(self._variables, self._values, strict=True)
+        yield from (value for variable, value in pairs if variable is not apart_from)
 
     def value_of_cell(self, variable: CellVariable) -> Any:
         """What a cell held when the snapshot was taken; what it holds now if it is not of the snapshot."""

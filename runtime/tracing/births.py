@@ -135,11 +135,13 @@ class Births:
       leading: the classes whose objects were seen to lead to others of the same class.
       chosen: the classes of objects that may be one of several.
       holds_tables: whether lists of many lists may be held in arrays. holds_one: whether one is.
+      holds_early: whether a large list is, or table, before a traced index has read it.
     """
 
     def __init__(self) -> None:
         self.holds_tables = True
         self.holds_one = False
+        self.holds_early = False
         self.leading: set[type] = set()
         self.chosen: set[type] = set()
         self._keyed: set[Site] = set()
@@ -233,7 +235,7 @@ class Births:
 
     def learn(self, found: TraceAgain) -> None:
         """Begin again, knowing more."""
-        self.holds_one = False
+        self.holds_one = self.holds_early = False
         if isinstance(found, ArraysHeld):
             if LOCAL.places:
                 raise found.refusal() from None

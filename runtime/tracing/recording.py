@@ -11,7 +11,7 @@ from autograph.backends.selected import STAGING
 from autograph.backends.thread import LOCAL as LOCAL
 from autograph.runtime.errors import PartOfTrace, StagingError, TracersLeaked
 from autograph.runtime.lazy import lazy
-from autograph.runtime.tracing.births import ArraysHeld, Births, NodesChosen, TraceAgain
+from autograph.runtime.tracing.births import ArraysHeld, Births, ListsApart, NodesChosen, TraceAgain
 
 
 def is_recording() -> bool:
@@ -88,7 +88,8 @@ def births() -> Births | None:
 
 
 def repeated(trace: Callable[[], Any], may_repeat: Callable[[], bool], function: Any = None) -> Any:
-    """What ``trace`` returns, which is called again whenever it ends with `TraceAgain`, or is refused and could choose objects otherwise.
+    """What ``trace`` returns, which is called again whenever it ends with `TraceAgain`, or is refused and could do otherwise: choose
+    objects, or hold lists.
 
     Args:
       may_repeat: whether nothing that it has done would then be done twice.
@@ -121,11 +122,12 @@ def repeated(trace: Callable[[], Any], may_repeat: Callable[[], bool], function:
                 raise
             except StagingError as refusal:
                 first = refusal if first is None or known.births.leading else first
-                if not (kinds := known.births.linkable()) or not may_repeat():
+                kinds, holds_early = known.births.linkable(), known.births.holds_early
+                if not (kinds or holds_early) or not may_repeat():
                     if first is refusal:
                         raise
                     raise first from None
-                known.births.learn(NodesChosen(kinds, refusal))
+                known.births.learn(ListsApart(refusal) if holds_early else NodesChosen(kinds, refusal))
             except Exception:
                 if first is None:
                     raise

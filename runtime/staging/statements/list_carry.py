@@ -15,7 +15,7 @@ from autograph.runtime.containers.element_kinds import NUMBERS, Kind
 from autograph.runtime.containers.extents import Extent
 from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.parts import Path, parts_of
-from autograph.runtime.containers.tables import is_table, rows_of
+from autograph.runtime.containers.tables import is_large, is_table, rows_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.elements import refused_write
@@ -45,8 +45,9 @@ from autograph.runtime.staging.statements.list_growth import (
     unbounded,
 )
 from autograph.runtime.staging.statements.loop_state import BodyEnd, Carried, references_in
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import LOCAL, births
 
+_LARGE = 256  # numbers
 _MAY_WIDEN = 3  # times, until the room of a list counts as having no bound
 
 
@@ -362,6 +363,22 @@ class ListCarry:
             if key not in self.tables:
                 self._hold(key)
 
+    def hold_large(self) -> None:
+        """Carry large lists of numbers, and tables, in arrays from the start: one by one, the numbers would be operands of each trace."""
+        known = births()
+        if known is None or not known.holds_tables:
+            return
+        for carried in tuple(self.carry.carried):
+            for path, contents in self._entry_contents(carried).items():
+                if not (isinstance(contents, tuple) and is_large(contents, _LARGE)):
+                    continue
+                if not is_table(contents, 0):
+                    known.holds_early = True
+                    self._hold_in_arrays(carried, path, contents)
+                elif not self._other_names(carried, self._table(carried, path), contents):
+                    known.holds_one = known.holds_early = True
+                    self._hold((id(carried.variable), path))
+
     def _find(self, owner: TracedList) -> ListKey | None:
         """Where the loop carries a list; None if it does not."""
         for carried in self.carry.carried:
@@ -385,12 +402,14 @@ class ListCarry:
         carried = next(each for each in self.carry.carried if id(each.variable) == key[0])
         entry = self._entry_contents(carried).get(key[1])
         if isinstance(entry, tuple) and is_table(entry, 0):
-            table = self._table(carried, key[1])
-            self._refuse_other_names(carried, table, entry)
+            self._refuse_other_names(carried, self._table(carried, key[1]), entry)
             self.tables.add(key)
-            owner = TracedList((), self.checks).holding(Padded.holding(entry, table))
-            self.widen(carried, {key[1]: list_end(owner, entry, key, self.backend)})
-            self.drop_elements()
+            self._hold_in_arrays(carried, key[1], entry)
+
+    def _hold_in_arrays(self, carried: Carried, path: Path, entry: tuple[Any, ...]) -> None:
+        owner = TracedList((), self.checks).holding(Padded.holding(entry, self._table(carried, path)))
+        self.widen(carried, {path: list_end(owner, entry, (id(carried.variable), path), self.backend)})
+        self.drop_elements()
 
     def _table(self, carried: Carried, path: Path) -> TracedList:
         if isinstance(carried.variable, ContentsPlace):
@@ -404,17 +423,20 @@ class ListCarry:
         Raises:
           StagingError: something else does, and the trace cannot be made again with the rows apart.
         """
-        is_place = isinstance(carried.variable, ContentsPlace)
+        if self._other_names(carried, table, rows):
+            raise refused_write(self.carry.where)
+
+    def _other_names(self, carried: Carried, table: TracedList, rows: tuple[Any, ...]) -> bool:
+        """Whether anything that the loop reaches leads to a row of a table but this."""
+        place = carried.variable if isinstance(carried.variable, ContentsPlace) else None
         peak = table.peak
         table.set_contents(())
         try:
-            values = [each.entry for each in self.carry.carried if each is not carried or not is_place]
-            others = reached(set(map(id, rows)), [*values, *self.carry.snapshot.reachable_before()])
+            values = [each.entry for each in self.carry.carried if each.variable is not place]
+            return bool(reached(set(map(id, rows)), [*values, *self.carry.snapshot.reachable_before(apart_from=place)]))
         finally:
             table.set_contents(rows)
             table.peak = peak
-        if others:
-            raise refused_write(self.carry.where)
 
     def _entry_contents(self, carried: Carried) -> dict[Path, Any]:
         """What the lists in a variable held before the loop."""

@@ -14,7 +14,7 @@ from autograph.runtime.effects.staged_raises import is_absence_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place
-from autograph.runtime.layouts.describe import untyped
+from autograph.runtime.layouts.describe import is_leaf, untyped
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import (
     NOTHING,
@@ -182,6 +182,8 @@ class Settling:
             *around, (code, number, _) = self.place
             self._position = (*around, (code, number, bool(self.carry.refers)))
         self.carry.begin()
+        if not all(is_leaf(carried.entry) for carried in self.carry.carried):
+            self.lists.hold_large()
         self.take_learnt()
         self._recall()
         self.rounds = 0
