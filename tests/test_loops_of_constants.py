@@ -24,6 +24,18 @@ def table(x):
     return rows[3][4] + x
 
 
+def by_while(x):
+    rows = [[0] * N for _ in range(N)]
+    i = 0
+    while i < N:
+        j = 0
+        while j < N:
+            rows[i][j] = i * j % 7
+            j += 1
+        i += 1
+    return rows[3][4] + x
+
+
 def comprehension(x):
     rows = [[i * j % 7 for j in range(N)] for i in range(N)]
     above = [rows[i][j] for i in range(N) for j in range(N) if i < j]
@@ -75,7 +87,7 @@ def beyond_32_bits(x):
     return n % 1000 + x
 
 
-ON_CONSTANTS = [table, comprehension, generators, sieve, of_a_helper, text, beyond_32_bits]
+ON_CONSTANTS = [table, by_while, comprehension, generators, sieve, of_a_helper, text, beyond_32_bits]
 
 
 @pytest.fixture
@@ -182,6 +194,8 @@ def test_exceptions_breaks_and_else():
                 if j > i:
                     break
                 log[i] += j
+                while log[i] > 5:
+                    log[i] -= 3
         else:
             log.append(1000)
         return [v * x for v in log]

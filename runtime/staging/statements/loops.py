@@ -23,6 +23,7 @@ from autograph.runtime.effects.raising import attempting
 from autograph.runtime.effects.staged_raises import ABSENCES, may_be_bound
 from autograph.runtime.heap.copies import Copies, Watch
 from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.heap.journal import Journal
 from autograph.runtime.layouts.list_room import GrowthUnknown, OutOfRoom
 from autograph.runtime.layouts.statement_variables import Slot, Snapshot, class_name
 from autograph.runtime.staging.access.absences import Absences
@@ -121,14 +122,18 @@ class Loops(InTrace):
         """Run ``body`` while ``test()`` is true; ``names`` and ``result`` as for `if_stmt`, ``python_only`` as for `for_stmt`."""
         loop = WhileLoop(test, body, names, result, options)
         surely = options.has_traced_bound or (options.is_one_loop and self.backend.is_tracing())
-        tried = options.unroll is True or not (surely or may_become_traced(self.backend, (test, body)))
-        writes = False
+        around, writes = Journal.copies.made(self.journal), False
+        is_empty = around is not None and around.are_empty and not surely
+        tried = options.unroll is True or is_empty or not (surely or may_become_traced(self.backend, (test, body)))
         if not tried and not surely:
             is_staged, writes = self._staged_by_its_test(loop)
             if is_staged:
                 return
-        watch = Watch(self.backend, traced_leaves, (test, body))
         reason, copies = None, self.journal.copies
+        if is_empty or (tried and self.backend.is_tracing() and self.rolling.records_nothing(loop)):
+            copies = copies.within(1)
+            copies.are_empty = True
+        watch = Watch(self.backend, traced_leaves, (test, body), copies)
         bound = options.bound
         # No transform is active: the loop is plain Python, and should cost little more.
         is_outside = tried and not surely and STAGING.is_outside()
@@ -245,14 +250,15 @@ class Loops(InTrace):
             iterable = iterable[: options.bound]
         is_range = isinstance(iterable, range | StagedRange)
         reason = None
-        if loop.test is not None and options.unroll is not True and is_range and len(iterable) > 1:
+        copies = self.journal.copies.within(len(iterable) if type(iterable) in (range, list, tuple) else 1)
+        copies.are_empty = type(iterable) is range and self.rolling.records_nothing(loop)
+        may_be_tried = options.unroll is not True and not copies.are_empty
+        if loop.test is not None and may_be_tried and is_range and len(iterable) > 1:
             if may_become_traced(self.backend, loop.functions):
                 found = self._tried_for(iterable, loop, python_only)
                 if found.is_staged:
                     return
                 reason = found.reason
-        copies = self.journal.copies.within(len(iterable) if type(iterable) in (range, list, tuple) else 1)
-        copies.are_empty = self.rolling.records_nothing(iterable, loop)
         if self.backend.is_tracing() and not copies.are_empty and self.rolling.may_be_rolled(iterable, loop):
             iterable, refusal = self._as_one_loop(iterable, loop, copies, python_only)
             if iterable is None:

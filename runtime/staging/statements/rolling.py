@@ -59,9 +59,9 @@ class Rolling(InTrace):
         self.truth = truth
         self.for_loop = for_loop
 
-    def records_nothing(self, items: Any, loop: ForLoop) -> bool:
-        """Whether a loop over a Python range works on constants only, so that there is nothing to try."""
-        if type(items) is not range or loop.options.is_one_loop or not self.backend.is_tracing():
+    def records_nothing(self, loop: ForLoop | WhileLoop) -> bool:
+        """Whether a loop that Python can run works on constants only, so that there is nothing to try."""
+        if loop.options.is_one_loop or not self.backend.is_tracing():
             return False
         return self.journal.copies.are_empty or uses_constants_only(loop.functions)
 
