@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
+import jax
 import jax.numpy as jnp
 import pytest
 
@@ -82,3 +83,87 @@ def test_what_functions_of_a_dataset_read():
             assert sum(int(x) * int(y) for x, y in pairs) == expected
     finally:
         factor = 1
+
+
+def remembering(function):
+    found = {}
+
+    def remembered(n):
+        if n not in found:
+            found[n] = function(n)
+        return found[n]
+
+    return remembered
+
+
+def negative_first(function):
+    return (lambda v: -function(v)) if rate < 0 else function
+
+
+class Counted:
+    def __init__(self, function):
+        self.function, self.calls, self.large = function, 0, []
+
+    def __call__(self, value):
+        self.calls += 1
+        found = self.function(value)
+        if found > 5:
+            self.large.append(found)
+        return found
+
+
+def with_total(kind):
+    sizes = []
+
+    def total(self, value):
+        if value > 1:
+            sizes.append(value)
+        return self.unit * len(sizes)
+
+    kind.total = total
+    return kind
+
+
+def remembered_fibonacci(n):
+    @remembering
+    def fibonacci(k):
+        return k if k < 2 else fibonacci(k - 1) + fibonacci(k - 2)
+
+    return fibonacci(n), fibonacci(n // 2)
+
+
+def counted_in_a_loop(n):
+    @Counted
+    def twice(v):
+        return v * 2
+
+    total = 0
+    for k in range(n):
+        if k != 1:
+            total += twice(k)
+    return total, twice.calls, twice.large
+
+
+def of_two_decorators(n):
+    @negative_first
+    @remembering
+    def square(k):
+        return k * k
+
+    return square(n) + square(n + 1) + square(n)
+
+
+def of_a_class(n):
+    @with_total
+    class Box:
+        unit = 3
+
+    box = Box()
+    return [box.total(n), box.total(n + 1)]
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+@pytest.mark.parametrize("f", [remembered_fibonacci, counted_in_a_loop, of_two_decorators, of_a_class])
+def test_a_decorator_of_the_users_is_converted(f, n):
+    found = ag.function(f)(jnp.int32(n))
+    assert jax.tree.map(int, found) == f(n)

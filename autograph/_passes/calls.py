@@ -82,7 +82,7 @@ class LowerCalls(Rewriter):
         outer, self.is_moved = self.is_moved, generated
         if not generated:
             self.first_parameters.append(every[0].id if every else None)
-        node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        node.decorator_list = list(map(self._decorator, node.decorator_list))
         node.body = [self.visit(statement) for statement in node.body]
         node.args.defaults = [self.visit(default) for default in node.args.defaults]
         node.args.kw_defaults = [d if d is None else self.visit(d) for d in node.args.kw_defaults]
@@ -101,6 +101,21 @@ class LowerCalls(Rewriter):
             node.body.insert(place, placed(gather, node.body[min(place, len(node.body) - 1)]))
 
     visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_ClassDef(self, node: gast.AST) -> gast.AST:
+        decorators, node.decorator_list = node.decorator_list, []
+        self.generic_visit(node)
+        node.decorator_list = list(map(self._decorator, decorators))
+        return node
+
+    def _decorator(self, node: gast.AST) -> gast.AST:
+        """A decorator, which is called as any function is, though no call is written."""
+        plain = self.context.is_plain_call(node)
+        visited = self.visit(node)
+        if plain:
+            return visited
+        self.context.has_calls = True
+        return placed(self.context.call("call", visited), node)
 
     def visit_Lambda(self, node: gast.AST) -> gast.AST:
         outer, self.is_moved = self.is_moved, self.is_moved or not parameter_names(node.args)
