@@ -275,3 +275,14 @@ def is_given_flat(called: Any) -> bool:
     """Whether JAX flattens what this is given: a function of JAX's, one that JAX has made of another, or `is_of_pytrees`."""
     where = called.__globals__.get("__name__", "") if type(called) is types.FunctionType else type(called).__module__
     return where.startswith(("jax.", "jaxlib.")) or is_of_pytrees(called)
+
+
+_OVER_TREES = ("jax._src.tree.", "jax._src.tree_util.", "jax.tree_util.", "jax._src.flatten_util.")
+_OF_LEAVES = frozenset(["unflatten", "tree_unflatten"])  # which are given what another has found
+
+
+def goes_over_trees(called: Any) -> bool:
+    """Whether this is a function that does something with the leaves of trees, or with their structure."""
+    if type(called) is types.FunctionType and full_name(called).startswith(_OVER_TREES):
+        return called.__name__ not in _OF_LEAVES
+    return callable(called) and not isinstance(called, type) and hasattr(called, "__name__") and is_of_pytrees(called)

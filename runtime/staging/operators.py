@@ -49,6 +49,7 @@ from autograph.runtime.staging.calls.class_calls import ClassCalls
 from autograph.runtime.staging.calls.python_errors import with_python_errors
 from autograph.runtime.staging.calls.recursion import Recursion
 from autograph.runtime.staging.calls.transformed import Transformed
+from autograph.runtime.staging.calls.tree_functions import TreeFunctions
 from autograph.runtime.staging.context import Context
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.policy.python_tests import PythonTests
@@ -144,6 +145,10 @@ class Operators(InTrace):
     @lazy
     def transformed(self) -> Transformed:
         return Transformed(self.backend, self.trace, self.calls.converted, self._is_converted)
+
+    @lazy
+    def trees(self) -> TreeFunctions:
+        return TreeFunctions(self.trace, self.if_exp, self.call)
 
     @lazy
     def argument_lists(self) -> ArgumentLists:
@@ -424,7 +429,6 @@ class Operators(InTrace):
             self.trace,
             self,
             call=self.call,
-            with_converted_functions=self.with_converted_functions,
             raising=self.raising,
             refuse_hidden=self.refuse_hidden,
             lengths=self.lengths,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import collections
 import copy
-import functools
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -66,7 +64,7 @@ class Lists(InTrace):
 
     Args:
       checks: the operators.
-      call: what to call in place of a function; with_converted_functions: the same, of one that calls its arguments.
+      call: what to call in place of a function.
       refuse_hidden: of `OutsideLists`.
       lengths: of arrays and lists of a traced number of elements.
     """
@@ -78,7 +76,6 @@ class Lists(InTrace):
         checks: Any,
         *,
         call: Callable[[Any], Any],
-        with_converted_functions: Callable[[Any], Any],
         raising: Raising,
         refuse_hidden: Callable[[Any], None],
         lengths: TracedLengths,
@@ -87,7 +84,6 @@ class Lists(InTrace):
         self.backend = backend
         self.checks = checks
         self.call = call
-        self.with_converted_functions = with_converted_functions
         self.raising = raising
         self.refuse_hidden = refuse_hidden
         self.lengths = lengths
@@ -248,7 +244,6 @@ class Lists(InTrace):
             {collections.deque: self.new_deque}
             | {function: self._copying(function) for function in (copy.copy, copy.deepcopy)}
             | stacking
-            | {function: self._of_known_lengths(function) for function in _TREE_FUNCTIONS}
         )
 
     def _copying(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -268,23 +263,6 @@ class Lists(InTrace):
             return plain(arrays, *args, **kwargs)
 
         return stack
-
-    def _of_known_lengths(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function on pytrees, to which a list of traced length is its array and its length."""
-        convert = self.with_converted_functions(function)
-
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            given = jax.tree_util.tree_leaves((args, kwargs), is_leaf=_is_padded)
-            padded = [part for part in given if _is_padded(part) and not isinstance(getattr(part, "length", 0), int)]
-            if padded:
-                raise StagingError(
-                    f"{user_location()}\n  `{function.__name__}` is called with {padded[0]!r}, whose length is traced: it would treat "
-                    "the padding and the length as elements.\n  Write a loop over the elements."
-                )
-            return convert(*args, **kwargs)
-
-        return call
 
     def listed_rows(self, array: PaddedArray) -> list[Any]:
         """A list of the elements of an array of traced length."""
@@ -339,17 +317,6 @@ def _horizontally(rows: Any, make: Make, dtype: Any = None) -> Any:
     if rows.ndim == 1:
         rows = rows[:, None]
     return _concatenated(rows, make, 0 if rows.ndim == 2 else 1, dtype)
-
-
-def _is_padded(part: Any) -> bool:
-    return isinstance(part, Padded | PaddedArray)
-
-
-_TREE_FUNCTIONS = (
-    *(jax.tree.map, jax.tree.leaves, jax.tree.flatten, jax.tree.reduce, jax.tree.all, jax.tree.structure),
-    *(jax.tree_util.tree_map, jax.tree_util.tree_leaves, jax.tree_util.tree_flatten, jax.tree_util.tree_reduce),
-    *(jax.tree_util.tree_all, jax.tree_util.tree_structure),
-)
 
 
 def _refuse_axis(made: Any, what: str) -> None:

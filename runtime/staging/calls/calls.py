@@ -17,7 +17,7 @@ from jax.experimental import io_callback
 
 from autograph.backends.base import Backend
 from autograph.runtime.code.code_names import class_attribute
-from autograph.runtime.code.library_table import TABLE, is_library, is_of_pytrees
+from autograph.runtime.code.library_table import TABLE, goes_over_trees, is_library, is_of_pytrees
 from autograph.runtime.containers.array_functions import has_twin
 from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.traced_lists import TracedList
@@ -93,6 +93,8 @@ class Calls(InTrace):
             return made  # it looks at the frame that calls it, which is to be the user's
         made = self._operators.constants.taking_constants(called, self._operators.lengths.taking(called, made))
         is_users = isinstance(called, types.FunctionType | types.MethodType | type) and not is_library(called)
+        if not is_users and goes_over_trees(called):
+            made = self._operators.trees.taking(called, made)
         if not is_users and (self.journal.hidden or isinstance(getattr(called, "__self__", None), list)):
             made = self._operators.outside.refusing_hidden(called, made)
         if LOCAL.has_perhaps or not is_users:

@@ -24,6 +24,7 @@ from autograph.runtime.staging.calls.array_methods import ArrayMethods
 from autograph.runtime.staging.calls.class_calls import ClassCalls
 from autograph.runtime.staging.calls.recursion import Recursion
 from autograph.runtime.staging.calls.transformed import Transformed
+from autograph.runtime.staging.calls.tree_functions import TreeFunctions
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.policy.wrappers import Wrappers
 from autograph.runtime.staging.statements.constants import ConstantChoices
@@ -86,6 +87,9 @@ class OtherOperators(Protocol):
 
     @property
     def transformed(self) -> Transformed: ...
+
+    @property
+    def trees(self) -> TreeFunctions: ...
 
     @property
     def keys(self) -> Keys: ...

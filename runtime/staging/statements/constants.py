@@ -9,8 +9,6 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.code.pure_python import is_written_in_c
 from autograph.runtime.effects.traced_texts import DeferredText, TracedText, concatenated, is_text, is_traced_text
@@ -116,8 +114,6 @@ class ConstantChoices:
         """``made``, which is called in place of ``called``, so that it is given constants: it is called for each candidate."""
         if any(called is asking for asking in _ASKING):
             return made
-        if called is jax.tree.map or called is jax.tree_util.tree_map:
-            return _with_constants_as_leaves(made)
         if made is not called and _is_of_user(called) or _keeps_its_arguments(called):
             return made
 
@@ -150,15 +146,6 @@ class ConstantChoices:
             return each(found, with_constant)
 
         return call
-
-
-def _with_constants_as_leaves(tree_map: Any) -> Any:
-    """`jax.tree.map`, whose function gets the constant that a value is, as it would in Python, and not its number."""
-
-    def call(function: Any, tree: Any, *rest: Any, is_leaf: Any = None) -> Any:
-        return tree_map(function, tree, *rest, is_leaf=lambda part: is_one_of(part) or bool(is_leaf and is_leaf(part)))
-
-    return call
 
 
 def _asked_at_once(value: OneOf, numbers: Sequence[int], function: Callable[[Any], Any]) -> Any:
