@@ -193,6 +193,8 @@ class OneOf:
             return iter(_variable(self).value)
         if (found := known_candidate(self)) is not self and type(found) is tuple:
             return iter(found)
+        if (items := LANGUAGE.operators.constants.items(self)) is not None:
+            return items
         raise _needs_the_constant(self, "Iteration over it")
 
     def __hash__(self) -> int:
@@ -502,7 +504,10 @@ def has_number_in(value: OneOf, wanted: Sequence[int]) -> Any:
 
 def _needs_the_constant(value: OneOf, what: str) -> StagingError:
     if takes_branches(value):
-        needed, remedy = "object", "Test its class first: if isinstance(value, …): …, or match."
+        needed, remedy = (
+            "object",
+            "Test its class first: if isinstance(value, …): …, or match. Of lists and tuples, make one: list(value).",
+        )
     else:
         needed, remedy = "constant", 'Compare it first: if value == "a": …, or match.'
     return StagingError(

@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.code.pure_python import is_written_in_c
 from autograph.runtime.effects.traced_texts import DeferredText, TracedText, concatenated, is_text, is_traced_text
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.places import contents
 from autograph.runtime.layouts.one_of import (
     IN_PLACE,
     MOST_CANDIDATES,
@@ -27,7 +30,8 @@ from autograph.runtime.layouts.one_of import (
     takes_branches,
 )
 from autograph.runtime.layouts.optional import knowing
-from autograph.runtime.layouts.statement_variables import Snapshot, value_of
+from autograph.runtime.layouts.statement_variables import Snapshot, has_contents, value_of
+from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
@@ -93,6 +97,19 @@ class ConstantChoices:
 
         return chosen(possible)
 
+    def items(self, value: OneOf) -> Iterator[Any] | None:
+        """The items, one by one, of one of several lists and tuples; None of anything else, and where paths differ in their number.
+
+        Raises:
+          StagingError: one of the lists is written before the last is taken.
+        """
+        if not _is_of_sequences(value):
+            return None
+        possible = [candidates_of(value)[k] for k in possible_candidates(value)]
+        lists = [(candidate, contents(candidate)) for candidate in possible if _is_list(candidate)]
+        items = self.each(value, self._call(tuple))
+        return _unless_written(items, lists) if type(items) is tuple else None
+
     def text_of_both(self, one: Any, other: Any) -> Any:
         """``one + other`` of two texts, by its pieces, where it may be more texts than a value can be; else `NotImplemented`."""
         if not (is_text(one) and is_text(other)):
@@ -128,7 +145,7 @@ class ConstantChoices:
                 if value is None:
                     return made(*args, **kwargs)
                 found: OneOf = value[0]
-                if _goes_over(called) and is_traced_text(found):
+                if _goes_over(called) and (is_traced_text(found) or _is_of_sequences(found)):
                     return made(*args, **kwargs)
                 if not (chooses_values(found) and is_library(called)):
                     break
@@ -146,6 +163,33 @@ class ConstantChoices:
             return each(found, with_constant)
 
         return call
+
+
+def _is_of_sequences(value: OneOf) -> bool:
+    """Whether a value is one of several lists and tuples."""
+    return all(type(candidate) is tuple or _is_list(candidate) for candidate in candidates_of(value))
+
+
+def _is_list(value: Any) -> bool:
+    return type(value) is list or (has_contents(value) and value.stands_for is list)
+
+
+def _unless_written(items: tuple[Any, ...], lists: Sequence[tuple[Any, Any]]) -> Iterator[Any]:
+    """The items, as long as the lists, each with its contents, hold these."""
+    for item in items:
+        if not all(_is_one_content(contents(each), held) for each, held in lists):
+            raise StagingError(
+                f"{user_location()}\n  This goes over one of several lists and tuples, selected at run time, and writes to a list "
+                "that it may be.\n  Go over a copy: list(items)."
+            )
+        yield item
+
+
+def _is_one_content(now: Any, then: Any) -> bool:
+    """Whether a list has not been written since it was asked for its contents."""
+    if type(now) is tuple and type(then) is tuple:
+        return len(now) == len(then) and all(map(operator.is_, now, then))
+    return now is then
 
 
 def _asked_at_once(value: OneOf, numbers: Sequence[int], function: Callable[[Any], Any]) -> Any:
