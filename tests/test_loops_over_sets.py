@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import autograph as ag
@@ -75,7 +76,84 @@ def skipped(xs):
     return total
 
 
-PROGRAMS = [added, counted, greatest_and_least, found, noted, common, skipped]
+def counted_by_value(xs):
+    counts, seen = [0] * 10, [False] * 10
+    for v in set(xs):
+        counts[v] += v
+        counts[0] -= 1
+        seen[v] = True
+    return counts, seen
+
+
+def counted_in_an_array(xs):
+    counts = np.zeros(10, int)
+    for v in frozenset(xs):
+        if v > 1:
+            counts[v % 4] += xs[0]
+    return counts
+
+
+def counted_in_a_dict(xs):
+    counts = {0: 0, 1: 5}
+    for v in set(xs):
+        counts[v % 2] += v
+    return counts
+
+
+def longest_run(xs):
+    items, best = set(xs), 0
+    for v in items:
+        if v - 1 not in items:
+            length = 1
+            while v + length in items:
+                length += 1
+            best = max(best, length)
+    return best
+
+
+def counted_again(xs):
+    counts = [0] * 10
+    for v in set(xs):
+        n = 0
+        for w in xs:
+            if w != v:
+                continue
+            n += 1
+        counts[n] += 1
+    return counts
+
+
+def pairs(xs):
+    count = 0
+    for v in set(xs):
+        for w in set(xs):
+            if v + w == 8:
+                count += 1
+    return count
+
+
+def bound_and_listed(xs):
+    total = 0
+    for v in set(xs):
+        half = v // 2
+        total += half
+    return total, [v for v in xs], sum(v for v in set(xs))
+
+
+PROGRAMS = [
+    *(
+        added,
+        counted,
+        greatest_and_least,
+        found,
+        noted,
+        common,
+        skipped,
+        counted_by_value,
+        counted_in_an_array,
+    ),
+    *(longest_run, counted_again, pairs, bound_and_listed),
+]
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
@@ -89,6 +167,12 @@ def test_iterations_that_may_come_in_any_order_run(f):
     batch = jax.vmap(ag.convert(f))([*jnp.array(rows).T])
     for k, value in enumerate(expected):
         assert list(differences(value, jax.tree.map(lambda leaf: leaf[k], batch))) == []  # noqa: B023
+
+
+def test_numbers_of_a_dict_may_be_added_to_in_any_order():
+    compiled = ag.function(counted_in_a_dict)
+    for row in [[5, 3, 5, 2], [1, 1, 1, 1]]:
+        assert list(differences(counted_in_a_dict(row), compiled([*map(jnp.array, row)]))) == []
 
 
 def test_a_sum_in_a_loop_has_a_gradient():
@@ -187,9 +271,76 @@ def keeps_the_present_total(xs):
     return last
 
 
+def reads_items_that_it_writes(xs):
+    counts = [1] * 10
+    for v in set(xs):
+        counts[v] += counts[v - 1]
+    return counts
+
+
+def writes_by_two_names(xs):
+    counts = [1] * 10
+    others = counts
+    for v in set(xs):
+        counts[v] += 1
+        others[v] *= 2
+    return counts
+
+
+def reads_by_another_name(xs):
+    counts = [1] * 10
+    others = counts
+    for v in set(xs):
+        counts[v] += others[v - 1]
+    return counts
+
+
+def reads_by_a_view(xs):
+    rows = np.ones((2, 10), int)
+    row = rows[0]
+    for v in set(xs):
+        row[v] += rows[0, v - 1]
+    return rows
+
+
+def writes_its_values(xs):
+    last = [0] * 10
+    for v in set(xs):
+        last[v % 2] = v
+    return last
+
+
+def writes_items_of_items(xs):
+    rows = [[0] for _ in range(10)]
+    for v in set(xs):
+        row = rows[v % 2]
+        row += [v]
+    return rows
+
+
+def keeps_from_an_iteration_before(xs):
+    total = last = 0
+    for v in set(xs):
+        if v > 2:
+            half = v
+        if v < 100:
+            last = half
+            total += last
+    return total
+
+
+def makes_keys(xs):
+    counts = defaultdict(int)
+    for v in set(xs):
+        counts[v] += 1
+    return list(counts)
+
+
 @pytest.mark.parametrize(
     "f",
     [
+        *(reads_items_that_it_writes, writes_by_two_names, reads_by_another_name, reads_by_a_view, writes_its_values),
+        *(writes_items_of_items, keeps_from_an_iteration_before, makes_keys),
         *(reads_what_it_changes, doubles, mixes, reads_the_last, returns_the_first, lengthens_a_list, lengthens_a_text),
         *(adds_keys, asks_an_iterator, calls_a_function, keeps_the_present_total),
     ],

@@ -17,7 +17,22 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _GIVE_TRUTHS = frozenset(["bool", "any", "all", "isinstance", "issubclass", "hasattr", "callable"])
 _GIVE_WHAT_THEY_TAKE = frozenset(
-    ["min", "max", "list", "tuple", "set", "sorted", "reversed", "zip", "enumerate", "map", "filter", "next", "iter"]
+    [
+        "min",
+        "max",
+        "list",
+        "tuple",
+        "set",
+        "frozenset",
+        "sorted",
+        "reversed",
+        "zip",
+        "enumerate",
+        "map",
+        "filter",
+        "next",
+        "iter",
+    ]
 )
 HOLDING = frozenset(["get", "pop", "popleft", "copy", "values", "items", "setdefault"])
 """Methods that give what an object holds."""

@@ -35,7 +35,7 @@ from autograph._passes.yields import lower_yields
 
 _BLOCKS = ("body", "orelse", "finalbody")
 _EXPRESSIONS = ("items", "targets")  # of statements
-_EAGER = frozenset({"sum", "max", "min", "list", "tuple", "sorted", "set", "dict"})
+_EAGER = frozenset({"sum", "max", "min", "list", "tuple", "sorted", "set", "frozenset", "dict"})
 _SEQUENCES = (gast.Tuple, gast.List)
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 _SUSPENDS = (gast.Await, gast.Yield, gast.YieldFrom)

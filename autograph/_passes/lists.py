@@ -26,7 +26,7 @@ class LowerLists(Rewriter):
         [v for v in a for w in v]      →   ag__.new_list([v for v in a for w in v])
         [v, *xs]                       →   ag__.extended([v], xs)
         {v, w}                         →   ag__.set_of_list((v, w))
-        {v, *xs}                       →   ag__.set_of_list(ag__.extended([v], xs))
+        {v, *xs}                       →   ag__.set_of_list(ag__.extended([v], xs, in_any_order=True))
         {v: w}                         →   ag__.dict_of((v, w))
         [0] * n                        →   ag__.repeated([0], n)
         x, *rest = xs                  →   x, rest = ag__.unpacked(xs, 1, 0)
@@ -120,7 +120,7 @@ class LowerLists(Rewriter):
 
     def visit_Set(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
-        items = self._extended(node) if _has_star(node) else gast.Tuple(node.elts, gast.Load())
+        items = self._extended(node, in_any_order=True) if _has_star(node) else gast.Tuple(node.elts, gast.Load())
         return placed(self.context.call("set_of_list", items), node)
 
     def visit_Dict(self, node: gast.AST) -> gast.AST:
@@ -137,7 +137,7 @@ class LowerLists(Rewriter):
         ]
         return node
 
-    def _extended(self, node: gast.AST) -> gast.AST:
+    def _extended(self, node: gast.AST, **options: bool) -> gast.AST:
         """A display with stars, from left to right as Python makes it."""
         made: gast.AST | None = None
         for is_star, run in itertools.groupby(node.elts, lambda item: isinstance(item, gast.Starred)):
@@ -146,7 +146,9 @@ class LowerLists(Rewriter):
                 if made is None and not is_star:
                     made = part
                 else:
-                    made = self.context.call("extended", gast.List([], gast.Load()) if made is None else made, part)
+                    first = gast.List([], gast.Load()) if made is None else made
+                    named = {name: gast.Constant(value, None) for name, value in options.items()}
+                    made = self.context.call("extended", first, part, **named)
         return placed(made, node)
 
     def visit_BinOp(self, node: gast.AST) -> gast.AST:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import gast
 
@@ -11,7 +11,7 @@ from autograph._passes.nodes import Context, EvaluatedParts, load, placed
 
 _ADDS = (gast.Add, gast.Sub)
 _TOGETHER = (gast.Mult, gast.BitOr, gast.BitAnd, gast.BitXor)
-_CALLED = frozenset(["abs", "bool", "float", "int", "len", "pow", "round", "max", "min"])
+_CALLED = frozenset(["abs", "bool", "float", "int", "len", "pow", "round", "max", "min", "set", "frozenset"])
 _METHODS = frozenset(["count", "index", "get", "bit_length", "bit_count"])
 _EXPRESSIONS = (
     *(
@@ -27,6 +27,7 @@ _EXPRESSIONS = (
     ),
     *(gast.operator, gast.unaryop, gast.boolop, gast.cmpop, gast.expr_context),
 )
+_COMPREHENSIONS = gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp
 _SETS = frozenset(["union", "intersection", "difference", "symmetric_difference", "copy"])
 
 
@@ -39,9 +40,9 @@ class SetNames:
         self.names = frozenset(
             target.id
             for part in parts
-            if isinstance(part, gast.Assign) and self.makes_set(part.value)
-            for target in part.targets
-            if isinstance(target, gast.Name)
+            if isinstance(part, gast.Assign)
+            for target, value in _bindings(part)
+            if isinstance(target, gast.Name) and self.makes_set(value)
         )
 
     def makes_set(self, node: gast.AST) -> bool:
@@ -54,14 +55,15 @@ class SetNames:
             return node.func.attr in _SETS and self.makes_set(node.func.value)
         if isinstance(node, gast.Call) and isinstance(node.func, gast.Name) and len(node.args) < 2:
             is_list = node.func.id == "list" and bool(node.args) and self.makes_set(node.args[0])
-            return (node.func.id == "set" or is_list) and not self.context.is_own_name(node.func.id)
+            return (node.func.id in ("set", "frozenset") or is_list) and not self.context.is_own_name(node.func.id)
         return isinstance(node, gast.Set | gast.SetComp)
 
 
 class AllowAnyOrder(EvaluatedParts):
-    """Marks loops over sets of which each iteration does what may come in any order: adds to a number or a set, keeps the greatest.
+    """Marks loops over sets of which each iteration does what may come in any order: adds to numbers, items or sets, keeps the greatest.
 
-    The operator is given what the iterations change: they may come in any order if these are numbers, or sets.
+    The operator is given what the iterations change: they may come in any order if these are numbers, or sets, and what they write the
+    items of, lists and arrays of numbers. Names that each iteration binds before it reads them, and that nothing reads later, are its own.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(AllowAnyOrder, '''
@@ -94,14 +96,22 @@ class AllowAnyOrder(EvaluatedParts):
         return self.visit(node)
 
     def visit_For(self, node: gast.AST) -> gast.AST:
-        self.generic_visit(node)
         if not self.sets.makes_set(node.iter) or node.orelse:
-            return node
-        body = _Body(self.context, _names([node.target]))
+            return self.generic_visit(node)
+        bound = {part.id for part in walk(node) if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Store)}
+        body = _Body(
+            self.context, _names([node.target]), {name for name in bound if self._ends_with(node, {name})}, self.sets
+        )
         is_kept = body.allows(node.body) and _names([node.iter]).isdisjoint(body.changes)
-        if not is_kept or not self._ends_with(node, body.own):
+        self.generic_visit(node)
+        if not is_kept or not self._ends_with(node, _names([node.target])):
             return node
-        keywords = {"asked": gast.Tuple([*map(load, sorted(body.asked))], gast.Load())} if body.asked else {}
+        assigned = {name for name in body.written if isinstance(body.changes[name], str)}
+        asked = body.asked | (body.reads if body.written else set())
+        given = {"asked": asked, "written": body.written - assigned, "assigned": assigned}
+        keywords = {
+            name: gast.Tuple([*map(load, sorted(names))], gast.Load()) for name, names in given.items() if names
+        }
         call = self.context.call("in_any_order", node.iter, *map(load, body.changed), **keywords)
         node.iter = placed(call, node.iter)
         return node
@@ -110,8 +120,10 @@ class AllowAnyOrder(EvaluatedParts):
         """Whether nothing reads these names outside of the loop, where they have what the last iteration left."""
         inside = set(walk(loop))
         for part in self.parts:
-            if isinstance(part, gast.For | gast.comprehension) and part is not loop and _names([part.target]) & own:
+            if isinstance(part, gast.For) and part is not loop and _names([part.target]) & own:
                 inside.update(walk(part))
+            elif isinstance(part, _COMPREHENSIONS) and _names(each.target for each in part.generators) & own:
+                inside.update(set(walk(part)).difference(walk(part.generators[0].iter)))
         names = {part.id for part in self.parts if isinstance(part, gast.Name) and part not in inside}
         shared = (part.names for part in self.parts if isinstance(part, gast.Global | gast.Nonlocal))
         return own.isdisjoint(names.union(*shared))
@@ -120,22 +132,32 @@ class AllowAnyOrder(EvaluatedParts):
 class _Body:
     """The statements of a loop.
 
-    Attributes: own (the names that have a value of the iteration), changes (what iterations change, by name, each with how), asked (the
-    names of what is asked for items).
+    Args:
+      own: the names that have a value of the iteration.
+      free: the names that nothing reads outside of the loop: those that each iteration binds first are its own, too.
+      sets: which expressions make a set.
+
+    Attributes: changes (what iterations change, by name, each with how), reads (the names of what is there before the loop and is read),
+    asked (those that are asked for items), written (those whose items are written).
     """
 
-    def __init__(self, context: Context, own: set[str]) -> None:
+    def __init__(self, context: Context, own: set[str], free: set[str], sets: SetNames) -> None:
         self.context = context
         self.own = own
+        self.fresh = set(own)
+        self.free = free - own
+        self.sets = sets
         self.changes: dict[str, object] = {}
         self.reads: set[str] = set()
         self.returns: set[str] = set()
         self.asked: set[str] = set()
+        self.written: set[str] = set()
+        self.loops = 0
 
     @property
     def changed(self) -> list[str]:
         """The names of what is changed, and must be a number or a set."""
-        return [name for name, how in self.changes.items() if not isinstance(how, str)]
+        return [name for name, how in self.changes.items() if not isinstance(how, str) and name not in self.written]
 
     def allows(self, statements: list[gast.AST]) -> bool:
         """Whether these may be run in any order of the elements."""
@@ -147,13 +169,20 @@ class _Body:
     def _statement(self, node: gast.AST) -> bool:
         if isinstance(node, gast.If):
             kept = _kept(node)
-            if kept is not None:
+            if kept is not None and kept[0] not in self.own:
                 return self._changes(*kept)
-            return self._pure(node.test) and all(map(self._statement, [*node.body, *node.orelse]))
-        if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
-            return self._changes(node.target.id, node.op, node.value)
-        if isinstance(node, gast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], gast.Name):
-            return self._assigns(node.targets[0].id, node.value)
+            return self._pure(node.test) and self._block(node.body) and self._block(node.orelse)
+        if isinstance(node, gast.While):
+            return not node.orelse and self._pure(node.test) and self._block(node.body, in_loop=True)
+        if isinstance(node, gast.For):
+            return self._goes_over(node)
+        if isinstance(node, gast.AugAssign):
+            return self._adds(node)
+        if isinstance(node, gast.Assign) and len(node.targets) == 1:
+            (target,) = node.targets
+            if isinstance(target, gast.Subscript):
+                return isinstance(node.value, gast.Constant) and self._writes(target, _text_of(node.value))
+            return isinstance(target, gast.Name) and self._assigns(target.id, node.value)
         if isinstance(node, gast.Return):
             self.returns.add(gast.dump(node.value) if node.value is not None else "None")
             return node.value is None or isinstance(node.value, gast.Constant)
@@ -163,12 +192,66 @@ class _Body:
                 isinstance(called, gast.Attribute) and isinstance(called.value, gast.Name) and called.attr == "add"
             )
             return is_added and len(values) == 1 and self._changes(called.value.id, gast.BitOr(), values[0])
-        return isinstance(node, gast.Pass | gast.Continue)
+        return isinstance(node, gast.Pass | gast.Continue) or (isinstance(node, gast.Break) and self.loops > 0)
+
+    def _block(self, statements: list[gast.AST], in_loop: bool = False) -> bool:
+        """Whether these may be run that perhaps run: what they bind is bound in them alone."""
+        own, fresh = set(self.own), set(self.fresh)
+        self.loops += in_loop
+        is_kept = all(map(self._statement, statements))
+        self.loops -= in_loop
+        is_kept = is_kept and not (in_loop and fresh - self.fresh)  # of what the next iteration may write to in place
+        self.own, self.fresh = own, self.fresh & fresh
+        return is_kept
+
+    def _goes_over(self, node: gast.AST) -> bool:
+        """``for w in …`` inside, over what is there before the loop, or a range."""
+        target, iterated = node.target, node.iter
+        if not isinstance(target, gast.Name) or target.id not in self.free or node.orelse:
+            return False
+        is_range = (
+            isinstance(iterated, gast.Call) and isinstance(iterated.func, gast.Name) and iterated.func.id == "range"
+        )
+        if is_range:
+            is_kept = (
+                not self.context.is_own_name("range") and not iterated.keywords and all(map(self._pure, iterated.args))
+            )
+        else:  # a loop over a set is refused when it runs, unless its own iterations may come in any order
+            is_kept = self._asks(iterated) or (self.sets.makes_set(iterated) and self._pure(iterated))
+        own = set(self.own)
+        self.own.add(target.id)
+        is_kept = is_kept and self._block(node.body, in_loop=True)
+        self.own = own
+        return is_kept
+
+    def _adds(self, node: gast.AST) -> bool:
+        """``total += v``, ``counts[v] += 1``, and ``n += 1`` of the iteration's own ``n``, which has a number that nothing else has."""
+        target = node.target
+        if isinstance(target, gast.Subscript):
+            return self._writes(target, _commuting(node.op)) and self._pure(node.value)
+        if not isinstance(target, gast.Name):
+            return False
+        if target.id in self.own:
+            return target.id in self.fresh and self._pure(node.value)
+        return self._changes(target.id, node.op, node.value)
+
+    def _writes(self, target: gast.AST, how: object) -> bool:
+        """Note that an item is written of what is there before the loop."""
+        if not isinstance(target.value, gast.Name) or target.value.id in self.own | self.free or how is None:
+            return False
+        self.written.add(target.value.id)
+        kind = f"items {how}" if isinstance(how, str) else ("items", how)
+        return self.changes.setdefault(target.value.id, kind) == kind and self._pure(target.slice)
 
     def _assigns(self, name: str, value: gast.AST) -> bool:
         """``total = total + v``, ``best = max(best, v)``, ``is_found = True``."""
+        if name in self.own or name in self.free:
+            is_kept = self._pure(value)
+            (self.fresh.add if self._is_fresh(value) else self.fresh.discard)(name)
+            self.own.add(name)
+            return is_kept and name not in self.changes
         if isinstance(value, gast.Constant):
-            kind = f"{type(value.value).__name__} {value.value!r}"
+            kind = _text_of(value)
             return self.changes.setdefault(name, kind) == kind
         if isinstance(value, gast.BinOp) and _is_name(value.left, name):
             return self._changes(name, value.op, value.right)
@@ -180,19 +263,16 @@ class _Body:
 
     def _changes(self, name: str, how: object, value: gast.AST) -> bool:
         """Note that a name is changed by a value, if that commutes with what else changes it."""
-        kind: object = how
-        if isinstance(how, gast.AST):
-            kind = next(
-                (each for each in _TOGETHER if isinstance(how, each)), _ADDS if isinstance(how, _ADDS) else None
-            )
-        is_kept = kind is not None and self.changes.setdefault(name, kind) == kind
+        kind = _commuting(how) if isinstance(how, gast.AST) else how
+        is_kept = kind is not None and name not in self.own | self.free and self.changes.setdefault(name, kind) == kind
         return is_kept and self._pure(value)
 
     def _pure(self, node: gast.AST) -> bool:
         """Whether an expression of values from before the loop, and of the element, does nothing but have a value."""
         if isinstance(node, gast.Name):
-            self.reads.add(node.id)
-            return True
+            if node.id not in self.own:
+                self.reads.add(node.id)
+            return node.id in self.own or node.id not in self.free
         if isinstance(node, gast.Call):
             return self._is_called_purely(node)
         if isinstance(node, gast.Subscript) and not self._asks(node.value):
@@ -201,9 +281,16 @@ class _Body:
             return self._pure(node.left) and len(node.ops) == 1 and self._asks(node.comparators[0])
         return isinstance(node, _EXPRESSIONS) and all(map(self._pure, gast.iter_child_nodes(node)))
 
+    def _is_fresh(self, value: gast.AST) -> bool:
+        """Whether a pure expression has a value that nothing else has, or one that nothing can write to."""
+        if isinstance(value, gast.Call):
+            return isinstance(value.func, gast.Name) and value.func.id not in ("max", "min")
+        is_made = isinstance(value, gast.Constant | gast.BinOp | gast.UnaryOp | gast.Compare)
+        return is_made or (isinstance(value, gast.Name) and value.id in self.fresh)
+
     def _asks(self, node: gast.AST) -> bool:
         """Note that this, a name of what is there before the loop, is asked for items."""
-        if isinstance(node, gast.Name) and node.id not in self.own:
+        if isinstance(node, gast.Name) and node.id not in self.own | self.free:
             self.reads.add(node.id)
             self.asked.add(node.id)
             return True
@@ -233,6 +320,25 @@ def _kept(node: gast.AST) -> tuple[str, bool, gast.AST] | None:
         if _is_name(sides[k], target.id) and gast.dump(sides[1 - k]) == gast.dump(value):
             return target.id, isinstance(op, gast.Lt) is (k == 0), value
     return None
+
+
+def _bindings(node: gast.AST) -> Iterator[tuple[gast.AST, gast.AST]]:
+    """The targets of an assignment, each with its value, in tuples too."""
+    for target in node.targets:
+        if isinstance(target, gast.Tuple) and isinstance(node.value, gast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=False)
+        else:
+            yield target, node.value
+
+
+def _commuting(op: gast.AST) -> object:
+    """The operators that one commutes with; None if it does not with itself."""
+    return next((each for each in _TOGETHER if isinstance(op, each)), _ADDS if isinstance(op, _ADDS) else None)
+
+
+def _text_of(node: gast.AST) -> str:
+    """What tells a constant from others."""
+    return f"{type(node.value).__name__} {node.value!r}"
 
 
 def _is_name(node: gast.AST, name: str) -> bool:

@@ -94,9 +94,7 @@ class LowerUnpacking(EvaluatedParts):
             self._arguments(node)
         if not is_single or isinstance(node.args[0], gast.Starred):
             return node
-        if name == "frozenset" and not node.keywords:
-            node.args = [self._items(node.args[0])]
-        elif name == "dict" and node.keywords:
+        if name == "dict" and node.keywords:
             parts = gast.Call(node.func, node.args, []), gast.Call(copied(node.func), [], node.keywords)
             return placed(self.context.call("merged", *parts), node)
         return node

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, KeysView, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,9 @@ from autograph.runtime.containers.keyed_lists import MIRRORED, KeyedList, negate
 from autograph.runtime.containers.padded import Padded, as_padded, as_seen
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.unordered_lists import UnorderedList
+from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.language import LANGUAGE
+from autograph.runtime.tracing.locations import user_location
 
 
 @jax.tree_util.register_pytree_node_class
@@ -170,35 +172,36 @@ class TracedSet(KeyedList):
 
     # What makes another.
 
+    def _altered(self, name: str, *others: Any) -> Any:
+        """A set of its kind: this one after the method of this name, which writes, was given the others."""
+        self.note_read()
+        made = TracedSet((), self.checks).holding(self._copied())
+        getattr(made, name)(*others)
+        return self.holding(made.contents())
+
     def union(self, *others: Any) -> TracedSet:
         """As set's."""
-        made = self.copy()
-        made.update(*others)
-        return made
+        return self._altered("update", *others)
 
     def intersection(self, *others: Any) -> TracedSet:
         """As set's."""
-        made = self.copy()
-        made.intersection_update(*others)
-        return made
+        return self._altered("intersection_update", *others)
 
     def difference(self, *others: Any) -> TracedSet:
         """As set's."""
-        made = self.copy()
-        made.difference_update(*others)
-        return made
+        return self._altered("difference_update", *others)
 
     def symmetric_difference(self, other: Any) -> TracedSet:
         """As set's."""
-        made = self.copy()
-        made.symmetric_difference_update(other)
-        return made
+        return self._altered("symmetric_difference_update", other)
 
     def _operated(self, name: str, other: Any, is_reflected: bool = False) -> Any:
         if not is_set(other):
             return NotImplemented
-        one, another = (self.of(other), self) if is_reflected else (self, self.of(other))
-        return getattr(one, name)(another)
+        if not is_reflected:
+            return getattr(self, name)(self.of(other))
+        kind = TracedFrozenSet if isinstance(other, frozenset) else TracedSet
+        return getattr(kind(other, self.checks), name)(self)
 
     def __or__(self, other: Any) -> Any:
         return self._operated("union", other)
@@ -279,6 +282,58 @@ class TracedSet(KeyedList):
 
     def __delitem__(self, key: Any) -> None:
         del self.plain()[key]
+
+
+@jax.tree_util.register_pytree_node_class
+class TracedFrozenSet(TracedSet):
+    """A frozenset made inside a trace: such a set without the methods that write."""
+
+    __slots__ = ()
+    stands_for = frozenset
+
+    def __init__(self, values: Iterable[Any] = (), checks: Any = None) -> None:
+        KeyedList.__init__(self, (), checks)
+        self.set_contents(TracedSet(values, checks).contents())
+
+    @staticmethod
+    def shown(facts: Any, items: Sequence[object]) -> str:
+        return f"frozenset({TracedSet.shown(facts, items) if items else ''})"
+
+    def plain(self) -> Any:
+        return frozenset()
+
+    def plain_of(self, elements: list[Any]) -> Any:
+        return frozenset(map(scalar_of, elements))
+
+    def fresh(self) -> TracedFrozenSet:
+        return TracedFrozenSet((), self.checks)
+
+    def copy(self) -> TracedFrozenSet:
+        """Itself, as frozenset's."""
+        return self
+
+    def _updated(self, name: str, other: Any) -> Any:
+        return self._operated(name.removesuffix("_update").replace("update", "union"), other)
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        raise StagingError(
+            f"{user_location()}\n  A frozenset, some elements of which are traced, is used as a key of a dict, an element of a set or an "
+            "argument of a cache: its hash is known only at run time.\n  Use a tuple as the key: tuple(sorted(s)), (min(a, b), max(a, b))."
+        )
+
+
+def _no_method(name: str) -> Any:
+    def asked(self: TracedFrozenSet) -> NoReturn:
+        raise AttributeError(f"'frozenset' object has no attribute {name!r}")
+
+    return property(asked)
+
+
+for _name in (
+    *("add", "clear", "discard", "pop", "remove", "update"),
+    *("intersection_update", "difference_update", "symmetric_difference_update"),
+):
+    setattr(TracedFrozenSet, _name, _no_method(_name))
 
 
 def is_set(value: Any) -> bool:

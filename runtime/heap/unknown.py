@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.containers.traced_sets import TracedSet
+from autograph.runtime.containers.traced_sets import TracedFrozenSet, TracedSet
 from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.places import AttributePlace
@@ -155,6 +155,12 @@ class UnknownSet(_UnknownContents, TracedSet):
     __slots__ = ()
 
 
+class UnknownFrozenSet(_UnknownContents, TracedFrozenSet):
+    """A frozenset of that kind."""
+
+    __slots__ = ()
+
+
 class UnknownDict(_UnknownContents, TracedDict):
     """A dict of that kind."""
 
@@ -167,6 +173,7 @@ _UNKNOWN_KINDS: Mapping[type, type] = types.MappingProxyType(
         TracedDeque: UnknownDeque,
         TracedTuple: UnknownTuple,
         TracedSet: UnknownSet,
+        TracedFrozenSet: UnknownFrozenSet,
         TracedDict: UnknownDict,
     }
 )

@@ -149,8 +149,9 @@ class Births:
         self._made: dict[int, tuple[Any, frozenset[Site]]] = {}
 
     def note(self, made: Any, site: Site) -> None:
-        """Note that a set or dict has been made there."""
-        self._made[id(made)] = (made, frozenset([site]))
+        """Note that a set or dict has been made there; a frozenset may be made in several places."""
+        _, known = self._made.get(id(made), (made, frozenset()))
+        self._made[id(made)] = (made, known | {site})
 
     def stands_for(self, other: Any, *made: Any) -> None:
         """Note that ``other`` is in the place of a set or dict, or of one of several."""
@@ -168,7 +169,7 @@ class Births:
     def differ(self, *values: Any) -> None:
         """Make the trace again if one of these, which paths of a traced condition leave in one place, is a set or Counter made in it."""
         for value in values:
-            if type(value) in (set, Counter) and self.knows(value) and all(map(can_be_element, value)):
+            if type(value) in (set, frozenset, Counter) and self.knows(value) and all(map(can_be_element, value)):
                 self.end_trace(value, f"A traced condition selects one of several {type(value).__name__}s")
 
     def dict_differs(self, keys: list[Any], is_alike: Callable[[dict[Any, Any]], bool]) -> None:

@@ -17,6 +17,7 @@ from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.perhaps import is_perhaps
+from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.tracing.recording import LOCAL
 
 _NO_DEFAULT = object()
@@ -107,13 +108,16 @@ class ReportedWrites(InTrace):
 
     def unbound(self, called: Any) -> Any:
         """A method of a builtin class, to be called with its object: ``list.append``, ``object.__setattr__``."""
-        if not issubclass(called.__objclass__, MUTABLE_CONTAINERS) and called.__name__ not in _OF_ATTRIBUTES:
+        kind, name = called.__objclass__, called.__name__
+        if not issubclass(kind, (*MUTABLE_CONTAINERS, frozenset)) and name not in _OF_ATTRIBUTES:
             return called
 
         def call(*given: Any, **kwargs: Any) -> Any:
             if not given:
                 return called(**kwargs)  # raises
             owner, *args = given
+            if has_contents(owner) and issubclass(owner.stands_for, kind):  # of a trace
+                return self.call(getattr(owner, name))(*args, **kwargs)
             return self.call(called.__get__(owner))(*args, **kwargs)
 
         return call

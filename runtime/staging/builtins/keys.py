@@ -17,7 +17,7 @@ from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list
-from autograph.runtime.containers.traced_sets import TracedSet
+from autograph.runtime.containers.traced_sets import TracedFrozenSet, TracedSet
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.leaked_tracers import held_or
@@ -56,6 +56,7 @@ class Keys(InTrace):
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         return {
             builtins.set: self.new_set,
+            builtins.frozenset: self.new_frozenset,
             builtins.dict: self.new_dict,
             builtins.dict.fromkeys: self.from_keys,
             collections.defaultdict: self.new_defaultdict,
@@ -69,10 +70,22 @@ class Keys(InTrace):
             return self._made_set(set(*args))
         (values,) = args
         if isinstance(values, TracedSet):
-            return values.copy()
+            return values.copy() if values.stands_for is set else self._traced_set(values)
         if not isinstance(values, TracedList):
             values = self.checks.overloads[builtins.list](values)
         return self.set_of_list(values)
+
+    def new_frozenset(self, *args: Any) -> Any:
+        """``frozenset(values)``."""
+        if len(args) != 1 or self._is_plain():
+            return self._made_set(frozenset(*args))
+        (values,) = args
+        if isinstance(values, TracedFrozenSet):
+            return values
+        if not isinstance(values, TracedList):
+            values = self.checks.overloads[builtins.list](values)
+        self._check_objects(values)
+        return self._traced_set(values, TracedFrozenSet) if _is_of_traced(values) else self._made_set(frozenset(values))
 
     def set_of_list(self, values: Any) -> Any:
         """The set of the elements of a list or tuple: of those of ``{v, w}``, of what ``{v for …}`` goes through."""
@@ -90,10 +103,13 @@ class Keys(InTrace):
 
     def noted(self, made: Any) -> Any:
         """What an operator or method of sets has given."""
-        return self._made_set(made) if type(made) is set else made
+        return self._made_set(made) if type(made) in (set, frozenset) else made
 
-    def _made_set(self, made: set[Any]) -> Any:
-        return self._unless_keyed(made, self._traced_set)
+    def _made_set(self, made: set[Any] | frozenset[Any]) -> Any:
+        return self._unless_keyed(made, self._of_known)
+
+    def _of_known(self, made: set[Any] | frozenset[Any]) -> TracedSet:
+        return self._traced_set(made, TracedFrozenSet if isinstance(made, frozenset) else TracedSet)
 
     def _unless_keyed(self, made: Any, traced: Callable[[Any], Any]) -> Any:
         """A set or dict of known elements or keys: Python's own, if the program adds no traced ones to it."""
@@ -104,11 +120,12 @@ class Keys(InTrace):
         if known.is_keyed(site):
             return traced(made)
         known.note(made, site)
-        self.journal.born(made)
+        if type(made) is not frozenset:
+            self.journal.born(made)
         return made
 
-    def _traced_set(self, values: Any) -> TracedSet:
-        made = TracedSet(values, self.checks)
+    def _traced_set(self, values: Any, kind: type[TracedSet] = TracedSet) -> TracedSet:
+        made = kind(values, self.checks)
         self.journal.born(made)
         return made
 
@@ -300,8 +317,8 @@ class Keys(InTrace):
             if name in _WRITING:
                 args = tuple(self.checks.lookups.object_in(owner, arg) for arg in args)
             is_traced = any(map(self._holds_traced, args))
-            if name in _READING:
-                found = getattr(TracedSet(owner, self.checks), name)(*args) if is_traced else called(*args)
+            if name in _READING or isinstance(owner, frozenset):
+                found = getattr(self._of_known(owner), name)(*args) if is_traced else called(*args)
                 return self.noted(found)
             self.check_writes(owner, args, is_traced)
             return called(*args)

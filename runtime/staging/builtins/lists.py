@@ -96,12 +96,14 @@ class Lists(InTrace):
         self.journal.born(made)
         return made
 
-    def extended(self, made: list[Any], items: Any) -> list[Any]:
-        """``[*made, *items]``, of a list that no one else has."""
+    def extended(self, made: list[Any], items: Any, in_any_order: bool = False) -> list[Any]:
+        """``[*made, *items]``, of a list that no one else has. ``in_any_order``: of which a set is made."""
         if STAGING.is_plain(STAGING.place()):
             made.extend(items)
             return made
         made = self.new_list(made)
+        if in_any_order and isinstance(items, KeyedList):
+            items = items.members()
         made.extend(items if is_array_list(items) else self.call(list)(items))
         return made
 

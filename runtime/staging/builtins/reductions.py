@@ -22,16 +22,19 @@ from autograph.runtime.containers.iterators import SequenceIterator
 from autograph.runtime.containers.keyed_lists import KeyedList, without_order
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
 from autograph.runtime.containers.padded import Padded
-from autograph.runtime.containers.traced_lists import EmptyListError, TracedList
-from autograph.runtime.containers.traced_sets import is_set
+from autograph.runtime.containers.traced_dicts import TracedDict
+from autograph.runtime.containers.traced_lists import EmptyListError, TracedList, is_array_list
+from autograph.runtime.containers.traced_sets import TracedSet, is_set
 from autograph.runtime.containers.unordered_lists import UnorderedList
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.reach import uses_constants_only
+from autograph.runtime.layouts.kinds import Array
 from autograph.runtime.layouts.optional import Optional, held_in, present_in, used
 from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.staging.access.absences import makes_missing
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
+from autograph.runtime.state.given_arrays import PlaceOfArray
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.recording import effects_recorded
 
@@ -274,15 +277,26 @@ class Reductions:
         is_short = staged is not None and isinstance(staged.length, int) and staged.length <= UNROLLED_AT_MOST
         return list(items) if is_short else items
 
-    def in_any_order(self, iterable: Any, *changed: Any, asked: tuple[Any, ...] = ()) -> Any:
+    def in_any_order(
+        self,
+        iterable: Any,
+        *changed: Any,
+        asked: tuple[Any, ...] = (),
+        written: tuple[Any, ...] = (),
+        assigned: tuple[Any, ...] = (),
+    ) -> Any:
         """What a loop goes over whose iterations may come in any order if what they change are numbers, or sets.
 
-        ``asked``: what they ask for items, which that must not change.
+        ``asked``: what they ask for items, which that must not change. ``written``: what they write items of, if these are numbers,
+        ``assigned``: those that need not be there; then ``asked`` is all that they read.
         """
         if not isinstance(iterable, KeyedList) or iterable.has_order:
             return iterable
         is_kept = builtins.all(isinstance(each, NUMBERS) or is_set(each) for each in map(value_of, changed))
-        is_kept = is_kept and builtins.all(isinstance(each, (*_ASKED, *NUMBERS)) for each in asked)
+        is_kept = is_kept and builtins.all(isinstance(each, (*_ASKED, *NUMBERS, PlaceOfArray)) for each in asked)
+        if written or assigned:
+            is_kept = is_kept and not builtins.any(isinstance(each, dict | TracedDict) for each in assigned)
+            is_kept = is_kept and _are_apart((*written, *assigned), (*changed, *asked))
         return iterable.members() if is_kept and not builtins.any(map(makes_missing, asked)) else iterable
 
     def in_no_order(self, generator: Generator) -> UnorderedList:
@@ -524,3 +538,29 @@ class Reductions:
         if default:
             return self.conditionals.if_exp(self.is_none(best_key), lambda: default["default"], lambda: best)
         return held_in(best) if type(best) is Optional else best
+
+
+def _are_apart(written: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether writes to items of these change numbers that no two of them, and none of the others, have."""
+    arrays = [each for each in (*written, *others) if isinstance(each, PlaceOfArray | np.ndarray)]
+    is_array_written = builtins.any(isinstance(each, PlaceOfArray | np.ndarray) for each in written)
+    return (
+        builtins.all(map(_holds_numbers, written))
+        and not builtins.any(isinstance(each, list | dict | tuple) and not _holds_numbers(each) for each in others)
+        and len({id(each) for each in written}.union(map(id, others))) == len(written) + len(set(map(id, others)))
+        and (not is_array_written or len(arrays) == 1)
+    )
+
+
+def _holds_numbers(owner: Any) -> bool:
+    """Whether this is an array, or a list or dict of numbers, of which a write changes no more than an item that is there."""
+    if isinstance(owner, PlaceOfArray | jax.Array | np.ndarray):
+        return True
+    if isinstance(owner, TracedSet) or makes_missing(owner):
+        return False
+    if isinstance(owner, TracedDict):
+        return owner.kind is dict and _holds_numbers(TracedList((), owner.checks).holding(owner.values().contents()))
+    if isinstance(owner, TracedList) and is_array_list(owner):
+        return isinstance(owner.contents().kind.layout, Array)
+    items = owner.values() if type(owner) is dict else owner if isinstance(owner, list) else (owner,)
+    return builtins.all(isinstance(each, NUMBERS) and not isinstance(each, np.ndarray) for each in items)

@@ -107,7 +107,7 @@ class ArgumentLists:
         if (start := _FOLDED.get(called) if isinstance(called, types.BuiltinFunctionType) else None) is not None:
             return lambda items: call(functools.reduce)(called, items, start)
         name = getattr(called, "__name__", "")
-        if name in _OF_SETS and getattr(called, "__objclass__", None) is set:
+        if name in _OF_SETS and getattr(called, "__objclass__", None) in (set, frozenset):
             return lambda items: self._of_first(called, items)
         owner: Any = getattr(called, "__self__", None)
         if name in _OF_SETS and is_set(owner):

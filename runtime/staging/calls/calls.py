@@ -270,7 +270,7 @@ class Calls(InTrace):
             return method
         if isinstance(called.__self__, dict) and (method := self._operators.absences.method(called)) is not None:
             return method
-        if type(called.__self__) is set and not self.backend.is_eager():
+        if type(called.__self__) in (set, frozenset) and not self.backend.is_eager():
             return self._operators.keys.set_method(called)
         if (
             called.__name__ in ("index", "count")
@@ -483,6 +483,7 @@ OVERLOADED = frozenset(
         "tuple",
         "next",
         "set",
+        "frozenset",
         "dict",
         "sum",
         "type",
