@@ -129,3 +129,51 @@ def test_under_jit_and_vmap():
     assert [tuple(map(int, jax.jit(ag.convert(f))(x))) for x in xs] == [f(x) for x in xs]
     found = jax.vmap(ag.convert(f))(jnp.array(xs))
     assert list(zip(*(each.tolist() for each in found), strict=True)) == [f(x) for x in xs]
+
+
+def with_a_zero(xs, k):
+    c, d = Counter(xs), Counter(xs)
+    c[90 + k] = 0
+    return c == d, d == c, c != d, c <= d, c < d
+
+
+def by_order(xs, k):
+    c, d = Counter(xs), Counter([1, 2, k])
+    return c <= d, c < d, c >= d, c > d, c == d, c < c + d, Counter() < c, c >= Counter([k])
+
+
+def keys_of_one_path(xs, k):
+    c, d = Counter([1, 2]), Counter([1])
+    if k > 1:
+        d[k] += 1
+    return d <= c, d == c, c > d
+
+
+def shortest_window(xs, k):
+    need, have, left, best = Counter([2, k]), Counter(), 0, 99
+    for right, v in enumerate(xs):
+        have[v] += 1
+        while need <= have:
+            best = min(best, right - left + 1)
+            have[xs[left]] -= 1
+            left += 1
+    return best
+
+
+COMPARISONS = [with_a_zero, by_order, keys_of_one_path, shortest_window]
+
+
+@pytest.mark.parametrize("f", COMPARISONS, ids=lambda f: f.__name__)
+def test_comparisons(f):
+    compiled = ag.function(f)
+    for xs, k in [([1, 2, 2, 3], 2), ([1, 2, 1, 2], 1), ([3, 3, 1, 2], 3)]:
+        assert plain(compiled(list(map(jnp.array, xs)), jnp.array(k))) == f(xs, k)
+
+
+def test_a_dict_is_not_compared_by_order():
+    def f(x):
+        return Counter([x]) <= {1: 2}
+
+    for run, x in ((f, 1), (ag.function(f), jnp.array(1))):
+        with pytest.raises(TypeError, match="not supported between instances"):
+            run(x)

@@ -99,7 +99,7 @@ def _known() -> dict[str, Entry]:
     say(_FROM_SOURCE, "_lt_from_gt _ge_from_gt _le_from_gt _le_from_ge _gt_from_ge _lt_from_ge", "functools.")
     say(_FROM_SOURCE, "insort_left insort_right bisect_left bisect_right", "bisect.")
     say(_FROM_SOURCE, "total copy subtract __add__ __sub__ __or__ __and__ __pos__ __neg__", "collections.Counter.")
-    say(_FROM_SOURCE, "__iadd__ __isub__ __ior__ __iand__ _keep_positive", "collections.Counter.")
+    say(_FROM_SOURCE, "__iadd__ __isub__ __ior__ __iand__ __eq__ __le__ _keep_positive", "collections.Counter.")
 
     # Packages that are written for JAX as it is. Functions handed to them are converted, they themselves are not.
     say(_FOR_JAX, "jax jaxlib numpy scipy autograph equinox flax haiku optax chex jaxtyping diffrax optimistix lineax")

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from autograph.runtime.containers.element_kinds import ARRAY, flatten_element, is_array_leaf
 from autograph.runtime.containers.element_order import equal_pairs
 from autograph.runtime.containers.key_parts import scalar_of
-from autograph.runtime.containers.keyed_lists import KeyedList, negated, part_of_tuples
+from autograph.runtime.containers.keyed_lists import MIRRORED, KeyedList, negated, part_of_tuples
 from autograph.runtime.containers.padded import Padded, as_padded, as_seen
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_sets import TracedSet
@@ -362,14 +362,11 @@ class TracedDict(KeyedList):
         """As that of `collections.Counter`."""
         return self.checks.overloads[sum](self.values())
 
-    def _ordered(self, symbol: str, other: Any) -> Any:
-        if self.kind is collections.Counter:
-            raise self._not_supported("A comparison by order")
-        return NotImplemented
-
     def compared(self, symbol: str, other: Any) -> Any:
+        if self.kind is getattr(other, "kind", type(other)) is collections.Counter:
+            return self._counts_compared(symbol, other)
         if symbol not in ("==", "!="):
-            return self._ordered(symbol, other)
+            return NotImplemented
         if not isinstance(other, Mapping | TracedDict):
             return symbol == "!="
         if self.kind is getattr(other, "kind", type(other)) is collections.OrderedDict:
@@ -383,6 +380,18 @@ class TracedDict(KeyedList):
         if mine is not None and theirs is not None:
             same = same & jnp.all(jnp.any(equal_pairs(theirs, mine), 1) | ~mine.filled())
         return same if symbol == "==" else negated(same)
+
+    def _counts_compared(self, symbol: str, other: Any) -> Any:
+        """A comparison with another `collections.Counter`, in which a key that is missing has the count zero."""
+        if symbol in (">", ">="):
+            one, another, symbol = other, self, MIRRORED[symbol]
+        else:
+            one, another = self, other
+        method = collections.Counter.__le__ if symbol in ("<", "<=") else collections.Counter.__eq__
+        found = self.checks.call(method)(one, another)
+        if symbol == "!=":
+            return negated(found)
+        return found if symbol != "<" else found & negated(self._counts_compared("==", other))
 
 
 def _given_last(last: bool = True) -> bool:
