@@ -132,6 +132,15 @@ def pairs(xs):
     return count
 
 
+def neighbours(xs):
+    items, counts = set(xs), [0] * 10
+    for v in items:
+        for w in items:
+            if w == v + 1:
+                counts[v] += 1
+    return counts
+
+
 def bound_and_listed(xs):
     total = 0
     for v in set(xs):
@@ -152,7 +161,7 @@ PROGRAMS = [
         counted_by_value,
         counted_in_an_array,
     ),
-    *(longest_run, counted_again, pairs, bound_and_listed),
+    *(longest_run, counted_again, pairs, neighbours, bound_and_listed),
 ]
 
 

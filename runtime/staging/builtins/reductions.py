@@ -24,7 +24,7 @@ from autograph.runtime.containers.orderings import error_of_empty, is_better, na
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import EmptyListError, TracedList, is_array_list
-from autograph.runtime.containers.traced_sets import TracedSet, is_set
+from autograph.runtime.containers.traced_sets import is_set
 from autograph.runtime.containers.unordered_lists import UnorderedList
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.reach import uses_constants_only
@@ -546,7 +546,9 @@ def _are_apart(written: Sequence[Any], others: Sequence[Any]) -> bool:
     is_array_written = builtins.any(isinstance(each, PlaceOfArray | np.ndarray) for each in written)
     return (
         builtins.all(map(_holds_numbers, written))
-        and not builtins.any(isinstance(each, list | dict | tuple) and not _holds_numbers(each) for each in others)
+        and builtins.all(
+            is_set(each) or _holds_numbers(each) for each in others if isinstance(each, list | dict | tuple)
+        )
         and len({id(each) for each in written}.union(map(id, others))) == len(written) + len(set(map(id, others)))
         and (not is_array_written or len(arrays) == 1)
     )
@@ -556,7 +558,7 @@ def _holds_numbers(owner: Any) -> bool:
     """Whether this is an array, or a list or dict of numbers, of which a write changes no more than an item that is there."""
     if isinstance(owner, PlaceOfArray | jax.Array | np.ndarray):
         return True
-    if isinstance(owner, TracedSet) or makes_missing(owner):
+    if is_set(owner) or makes_missing(owner):
         return False
     if isinstance(owner, TracedDict):
         return owner.kind is dict and _holds_numbers(TracedList((), owner.checks).holding(owner.values().contents()))
