@@ -499,7 +499,7 @@ def traced_keys():
     assert plain(ag.function(written)(jnp.array(1))) == {0: 0.0, 1: 1.0}
     outside = {"a": 0.0}
     refused_by_jit(lambda i: outside.update({i: 1.0}), jnp.array(1), words="given a traced key")
-    refused(lambda i: collections.Counter({i: 1}) <= collections.Counter({i: 1}), jnp.array(1))
+    assert ag.function(lambda i: collections.Counter({i: 1}) <= collections.Counter({i: 1}))(jnp.array(1))
     refused(lambda i: collections.OrderedDict({i: 1}) == collections.OrderedDict({i: 1}), jnp.array(1))
 
     def read_late(i):
