@@ -62,6 +62,23 @@ def of_dicts(xs):
     return [v for name in groups for v in groups[name]], [v for group in groups.values() for v in group], names
 
 
+def squares(xs):
+    return [[x * i + k for k in range(len(kept(xs)))] for i, x in enumerate(xs) if x > 0]
+
+
+def columns_in_turn(xs):
+    columns = zip(*squares(xs))
+    first = next(columns)
+    return first, [sum(column) for column in columns], [k * max(column) for k, column in enumerate(zip(*triangles(xs)))]
+
+
+def turned(xs):
+    found = squares(xs)
+    for _ in range(len(kept(xs))):
+        found = [list(row) for row in zip(*found[::-1])]
+    return found
+
+
 PROGRAMS = {
     "reduce": lambda xs: functools.reduce(lambda a, b: 2 * a + b, kept(xs)),
     "reduce from a start": lambda xs: functools.reduce(operator.add, kept(xs), 5),
@@ -89,6 +106,16 @@ PROGRAMS = {
     "clauses over ranges": lambda xs: [10 * i + k for i in range(xs[1] + 3) for k in range(i)],
     "clauses over few lists": lambda xs: [v for r in [kept(xs), [1, 2], kept(xs)[1:]] for v in r],
     "clauses over dicts": of_dicts,
+    "columns of rows": lambda xs: ([list(c) for c in zip(*squares(xs))], list(map(list, zip(*triangles(xs))))),
+    "columns of columns": lambda xs: [list(row) for row in zip(*zip(*squares(xs)))] == squares(xs),
+    "columns in turn": columns_in_turn,
+    "columns of texts": lambda xs: ["".join(column) for column in zip(*[f"{x}{x * x}" for x in kept(xs)])],
+    "columns of dicts": lambda xs: list(zip(*[{x: 1, x + 1: 2} for x in kept(xs)])),
+    "columns of one text": lambda xs: list(zip(*["abc" for x in kept(xs)])),
+    "turned by loops": turned,
+    "sum of rows": lambda xs: (sum(rows(xs), []), sum(triangles(xs), [7]), sum(([x] * 2 for x in kept(xs)), [])),
+    "sum of pairs": lambda xs: sum([(x, 2 * x) for x in kept(xs)], ()),
+    "any row": lambda xs: (any(triangles(xs)), all(rows(xs)), all([str(x) for x in kept(xs)])),
     "clauses over arrays": lambda xs: ([v * w for v in xs for w in (1, 2)], [(k, v) for k in range(2) for v in xs]),
 }
 EXAMPLES = ([3, -1, 4, 1, -5, 9], [1, 2, 3, -4, 5, 6], [-1, 7, -2, -3, 2, 2])
@@ -110,6 +137,28 @@ def test_in_batches(name):
     found = jax.vmap(ag.function(program))(jnp.array(EXAMPLES))
     for lane, xs in enumerate(EXAMPLES):
         assert jax.tree.map(lambda part: int(part[lane]), found) == program(xs)  # noqa: B023
+
+
+@pytest.mark.parametrize("name", ["columns of rows", "sum of rows", "columns of texts"])
+def test_of_no_items(name):
+    program = PROGRAMS[name]
+    assert list(differences(program([-1, -2]), ag.function(program)(jnp.array([-1, -2])))) == []
+
+
+def test_columns_of_what_has_no_items():
+    with pytest.raises(TypeError, match="iteration over a 0-d array"):
+        ag.function(lambda xs: list(zip(*kept(xs))))(jnp.array([1, 2]))
+
+
+def test_an_item_that_two_columns_share_is_not_written():
+    def written(xs):
+        found = [[[x] for _ in range(x)] for x in kept(xs)]
+        columns = list(zip(*found))
+        columns[0][0].append(7)
+        return found
+
+    with pytest.raises(ag.StagingError, match="two places of a list"):
+        ag.function(written)(jnp.array([1, 2]))
 
 
 def test_reduce_of_no_items():

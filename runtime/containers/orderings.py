@@ -227,10 +227,12 @@ class Orderings:
 
 
 def _holds_none(key: Any) -> bool:
-    """Whether a part of a tuple or list is None, or may be: it can be compared where it is not what decides."""
+    """Whether this is, or a part of a tuple or list is, what may be None: it can be compared where that is not what decides."""
+    if isinstance(key, Optional):
+        return True
     if not isinstance(key, tuple | list) or has_contents(key):
         return False
-    return any(part is None or isinstance(part, Optional) or _holds_none(part) for part in key)
+    return any(part is None or _holds_none(part) for part in key)
 
 
 class _Compared:

@@ -14,7 +14,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.array_functions import array_overloads
-from autograph.runtime.containers.element_kinds import flatten_element, is_array_leaf
+from autograph.runtime.containers.element_kinds import ARRAY, Kind, flatten_element, is_array_leaf
 from autograph.runtime.containers.extents import exactly
 from autograph.runtime.containers.iterables import StagedItems, StagedRange, is_symbolic_size
 from autograph.runtime.containers.keyed_lists import KeyedList, part_of_tuples
@@ -33,7 +33,7 @@ from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.effects.traced_texts import repeated_text
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.layouts.kinds import LEAF, Row, Tree
+from autograph.runtime.layouts.kinds import LEAF, Layout, Row, Tree
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, each, is_one_of, takes_branches
 from autograph.runtime.layouts.optional import used
 from autograph.runtime.layouts.statement_variables import value_of
@@ -177,11 +177,36 @@ class Lists(InTrace):
         if not is_traced_list(rows):
             return self.call(zip)(*rows)
         held = _with_arrays_as_tuples(rows.contents())
-        if not isinstance(held.kind.layout, Tree) or held.kind.layout.kind not in (tuple, list):
-            return self.call(zip)(*rows)  # refused
+        if not _is_tuple(held.kind.layout) and not _is_row(held.kind.layout):  # texts, say
+            rows = self.checks.reductions.listed(rows, self.call(list))
+            if not is_traced_list(rows):
+                return self.call(zip)(*rows)
+            held = rows.contents()
         rows.share()
-        columns = (part_of_tuples(held, k) for k in range(len(held.kind.layout.parts)))
-        return Columns([TracedTuple((), self.checks).holding(column) for column in columns], rows)
+        if _is_tuple(held.kind.layout):
+            columns = (part_of_tuples(held, k) for k in range(len(held.kind.layout.parts)))
+            return Columns([TracedTuple((), self.checks).holding(column) for column in columns], rows)
+        if not _is_row(held.kind.layout):
+            return self.call(zip)(*rows)  # refused
+        made = StagedItems((self._transposed(held),), "zip(*rows)", advance=self.checks.builtins.advanced)
+        self.journal.born(made)
+        return made
+
+    def _transposed(self, held: Padded) -> TracedList:
+        """For lists of any length, the tuples of the items at one place each: as many as the shortest has items."""
+        held = held.unreserved()
+        row = held.kind.layout
+        assert isinstance(row, Row)
+        lengths, *leaves = held.kind.leaves(held.buffers)
+        _, *items = held.kind.statics
+        buffers = [jnp.swapaxes(leaf, 0, 1) for leaf, static in zip(leaves, items, strict=True) if static is ARRAY]
+        count = jnp.min(jnp.where(held.filled(), lengths, row.capacity), initial=row.capacity)
+        column = row.with_(kind=TracedTuple, capacity=held.capacity, extent=exactly(held.capacity))
+        sizes = jnp.broadcast_to(held.length, (row.capacity,))
+        columns = Padded(
+            jnp.where(held.length > 0, count, 0), [sizes, *buffers], Kind(column, (ARRAY, *items)), row.capacity
+        )
+        return TracedList((), self.checks).holding(columns)
 
     def items_of(self, value: Any) -> Any:
         """What Python iterates by itself; a list, where it is an iterable of the program whose length is traced."""
@@ -324,6 +349,16 @@ def _horizontally(rows: Any, make: Make, dtype: Any = None) -> Any:
 def _refuse_axis(made: Any, what: str) -> None:
     if isinstance(made, PaddedArray):
         made._exact(f"one {what}")
+
+
+def _is_tuple(layout: Layout) -> bool:
+    """Whether this is a tuple, or a list of known length."""
+    return isinstance(layout, Tree) and layout.kind in (tuple, list)
+
+
+def _is_row(layout: Layout) -> bool:
+    """Whether this is a list or tuple of any length."""
+    return isinstance(layout, Row) and layout.kind in (TracedList, TracedTuple)
 
 
 def _with_arrays_as_tuples(held: Padded) -> Padded:

@@ -53,7 +53,7 @@ from autograph.runtime.staging.access.user_methods import has_own_equality, has_
 from autograph.runtime.staging.builtins.keys import in_any_order
 from autograph.runtime.staging.builtins.library_functions import LibraryFunctions
 from autograph.runtime.staging.builtins.lists import Lists
-from autograph.runtime.staging.builtins.reductions import NUMBERS, Generator, Reductions
+from autograph.runtime.staging.builtins.reductions import Generator, Reductions
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.constants import CALLING
@@ -427,10 +427,10 @@ class Builtins(InTrace):
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:
         self.refuse_hidden(iterable)
         iterable = self._given(iterable)
-        if isinstance(value_of(start), NUMBERS) and (each := self.reductions.each_of(iterable)) is not None:
+        if (each := self.reductions.each_of(iterable)) is not None:
             return self.reductions.summed(each, start)
         if is_array_list(iterable):
-            return start + self.reductions.of_list("sum", iterable)
+            return self.reductions.of_list("sum", iterable, start=start)
         if is_open_array(iterable):
             return start + iterable.sum(0)
         if isinstance(iterable, StagedRange) and iterable.is_traced():

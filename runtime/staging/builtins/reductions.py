@@ -336,6 +336,10 @@ class Reductions:
         is_source = self.generators.is_done_with if may_leave else self.generators.source_of
         if not is_source(iterable):
             return None
+        return self.each_element(iterable)
+
+    def each_element(self, iterable: Any) -> Generator:
+        """``(value for value in iterable)``."""
         return Generator(lambda value: value, iterable, None, None, False, None, self)
 
     def _is_loop(self, iterable: Generator) -> bool:
@@ -402,6 +406,8 @@ class Reductions:
 
     def summed(self, generator: Generator, start: Any) -> Any:
         """What ``sum`` returns."""
+        if not isinstance(value_of(start), NUMBERS):
+            return self.folded(generator, start, functools.partial(LANGUAGE.operators.operate, "+"))
         total = self.folded(generator, Total(), Total.added)
         return start if total.value is None else start + total.value
 
@@ -473,7 +479,7 @@ class Reductions:
             else self.conditionals.if_exp(present_in(best), lambda: held_in(best), lambda: default[0])
         )
 
-    def of_list(self, name: str, values: TracedList, key: Any = None, **default: Any) -> Any:
+    def of_list(self, name: str, values: TracedList, key: Any = None, start: Any = 0, **default: Any) -> Any:
         """``sum``, ``max`` … of a list of traced length. ``default`` may hold their result for an empty one."""
         held: Padded = values.contents()
         if name in ("max", "min") and (key_at := values.checks.orderings.key_at(values, key)) is not None:
@@ -482,12 +488,16 @@ class Reductions:
             )
         if key is not None:
             return self.best_by_key(name, values, key, **default)
-        if name == "any":
-            return jnp.any(held.stacked().astype(bool))
-        if name == "all":
-            return jnp.all(held.stacked(1).astype(bool))
+        is_array = held.kind.is_array or held.kind.is_variable
+        if name in ("any", "all"):
+            beyond, function = (0, jnp.any) if name == "any" else (1, jnp.all)
+            if not is_array:
+                return self.decided(self.each_element(values), getattr(builtins, name))
+            return function(held.stacked(beyond).astype(bool))
         if name == "sum":
-            return held.number(held.stacked().sum(0))
+            if not is_array:
+                return self.summed(self.each_element(values), start)
+            return start + held.number(held.stacked().sum(0))
         if not held.kind.is_array:
             return self._best_element(name, values, lambda: order_of(held, name == "max")[0], **default)
         self._check_not_empty(name, values, default)
