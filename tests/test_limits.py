@@ -9,6 +9,7 @@ import functools
 import http
 import importlib.util
 import io
+import json
 import math
 import re
 import types
@@ -341,8 +342,11 @@ def strings():
         lambda x: len(f"{x}"),
         lambda x: f"{x}".upper(),
         lambda x: f"{int(x):03d}"[0],
+        lambda x: json.dumps(int(x))[0],
     ):
         refused(read, X, words="string of traced floats")
+    refused(lambda x: json.dumps(x, default=str), X, words="`cls` or `default`")
+    refused(lambda x: json.dumps(x, indent=int(x)), X, words="An option")
 
 
 @claim("`upper`, `lower`, `title`")

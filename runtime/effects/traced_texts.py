@@ -210,13 +210,13 @@ def repeated_text(text: Any, count: Any) -> str:
 
 
 class _Code:
-    """A function, identified by its code: a function that each trace defines again is the same."""
+    """A function, identified by its code: a function that each trace defines again is the same, and so is an equal object."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Code) and _code_of(self.function) is _code_of(other.function)
+        return isinstance(other, _Code) and _code_of(self.function) == _code_of(other.function)
 
     def __hash__(self) -> int:
         return hash(_code_of(self.function))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import json
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +16,21 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.backends.selected import STAGING
+from autograph.runtime.containers.element_kinds import flatten_element, is_array_leaf
 from autograph.runtime.containers.lengths import check, is_count, is_integer
+from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
+from autograph.runtime.containers.traced_tuples import TracedTuple
+from autograph.runtime.effects.as_python import resolved_values
 from autograph.runtime.effects.characters import Characters, code_list, codes_of_length, joined, joined_list
 from autograph.runtime.effects.traced_texts import TracedText, character, is_text, is_traced_text, repeated_text
+from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import unflatten
 from autograph.runtime.layouts.kinds import Array, Layout, Static, leaves_of, rooms_of
-from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, is_one_of
+from autograph.runtime.layouts.statement_variables import has_contents, holds_traced
 from autograph.runtime.staging.builtins.float_literals import float_of
+from autograph.runtime.tracing.locations import user_location
 
 _BASES: Mapping[Any, tuple[int, str]] = types.MappingProxyType({bin: (2, "0b"), oct: (8, "0o"), hex: (16, "0x")})
 # The bases of the formats of integers, by which f-strings and `format` write them.
@@ -44,6 +52,7 @@ class Texts:
         return {
             builtins.chr: self._chr,
             builtins.ord: self._ord,
+            json.dumps: self._json,
             **{function: functools.partial(self._in_base, function) for function in _BASES},
         }
 
@@ -127,6 +136,24 @@ class Texts:
             )
         check((code >= 0) & (code <= 0x10FFFF), ValueError("chr() arg not in range(0x110000)"), is_needed=False)
         return TracedText(character, (code,))
+
+    def _json(self, obj: Any, **options: Any) -> Any:
+        """``json.dumps``. What functions of the user's write is known only when they are called, of values that are."""
+        if self.backend.is_eager():
+            return json.dumps(obj, **options)
+        if holds_traced(options):
+            raise StagingError(
+                f"{user_location()}\n  An option of `json.dumps` is traced here.\n  Choose it before: json.dumps(x, indent=2) if x > 0 "
+                "else json.dumps(x)."
+            )
+        text = self._checks.text_now(_Json(tuple(options.items())), [obj])
+        if type(text) is not str and (options.get("cls") or options.get("default")):
+            raise StagingError(
+                f"{user_location()}\n  `json.dumps` with `cls` or `default` is given traced values here, and would call these "
+                "functions when the program has run.\n  Put the values into dicts, lists and numbers first, or return them and "
+                "call json.dumps outside."
+            )
+        return text
 
     def method(self, called: Callable[..., Any]) -> Callable[..., Any]:
         """A method of a string that Python has, which may be given texts and numbers that only the run knows."""
@@ -269,6 +296,17 @@ def _digits(number: Any, base: int, prefix: str) -> Characters:
 
 
 @dataclass(frozen=True)
+class _Json:
+    """Makes the text of the one item of a list, in which arrays are Python's numbers."""
+
+    options: tuple[tuple[str, Any], ...]
+
+    def __call__(self, of: list[Any]) -> str:
+        (item,) = resolved_values(of)
+        return json.dumps(item, **dict(self.options))
+
+
+@dataclass(frozen=True)
 class _Times:
     """That a text is repeated as often as a value says."""
 
@@ -320,7 +358,7 @@ def _pieces_of_list(separator: str, items: Any) -> list[_Piece] | None:
     """The pieces of the texts in a list, with a separator between them."""
     if is_traced_list(items):
         held = items.contents()
-        element = held.kind.build([jax.ShapeDtypeStruct(buffer.shape[1:], buffer.dtype) for buffer in held.buffers])
+        element = held.kind.build(_described(held))
         if isinstance(element, TracedText) and element.make is character and not separator:
             return [_Piece(items, character)]
         pieces = _pieces(element)
@@ -332,6 +370,27 @@ def _pieces_of_list(separator: str, items: Any) -> list[_Piece] | None:
             return None
         found += [_Piece(separator), *pieces] if found else pieces
     return found
+
+
+def _pieces_of_items(items: Any) -> list[_Piece] | None:
+    """What ``str`` makes of a list or tuple whose length is traced."""
+    held = items.contents()
+    before, after = "[]" if items.stands_for is list else "()"
+    if isinstance(held.capacity, int) and not held.capacity:
+        return [_Piece(before + after)]
+    text = TracedText(repr, (held.kind.build(_described(held)),))
+    kind, _ = flatten_element(text, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct) or is_array_leaf(leaf))
+    pieces = _pieces_of_list(", ", TracedList((), items.checks).holding(held.unreserved().with_(kind=kind)))
+    if pieces is None:
+        return None
+    if items.stands_for is tuple:
+        pieces.append(_Piece(OneOf(("", ","), jnp.asarray(held.length == 1, int))))
+    return [_Piece(before), *pieces, _Piece(after)]
+
+
+def _described(held: Padded) -> list[jax.ShapeDtypeStruct]:
+    """What the array leaves of an element are like."""
+    return [jax.ShapeDtypeStruct(buffer.shape[1:], buffer.dtype) for buffer in held.buffers]
 
 
 def _is_bounded(pieces: Sequence[_Piece]) -> bool:
@@ -387,10 +446,11 @@ def _written(make: Callable[..., str], values: Sequence[Any]) -> list[_Piece] | 
         return None
     pieces: list[_Piece] = []
     for piece in one:
-        if not isinstance(piece.value, TracedText):
+        is_list = has_contents(piece.value)
+        if not (is_list or isinstance(piece.value, TracedText)):
             pieces.append(piece)
             continue
-        inside = _pieces(piece.value)
+        inside = _pieces_of_items(piece.value) if is_list else _pieces(piece.value)
         if inside is None or piece.form:
             return None
         pieces += inside
@@ -424,7 +484,7 @@ class _Mark:
         return self._marked("")
 
     def __repr__(self) -> str:
-        if not hasattr(self._value, "dtype"):
+        if not (hasattr(self._value, "dtype") or has_contents(self._value)):
             raise _NotWritten
         return self._marked("")
 
@@ -444,6 +504,12 @@ def _marked(value: Any, marks: list[_Piece], first: int) -> Any:
         if value.ndim or not (value.dtype == np.bool_ or jnp.issubdtype(value.dtype, jnp.integer)):
             raise _NotWritten
         return _Mark(value, marks, first)
+    if type(value) in (TracedList, TracedTuple):
+        return _Mark(value, marks, first) if is_traced_list(value) else _marked(value.resolve(), marks, first)
+    if type(value) in (list, tuple):
+        return type(value)(_marked(item, marks, first) for item in value)
+    if type(value) is dict and all(isinstance(key, _CONSTANTS) for key in value):
+        return {key: _marked(item, marks, first) for key, item in value.items()}
     if not isinstance(value, _CONSTANTS):
         raise _NotWritten
     return value
