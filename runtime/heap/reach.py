@@ -10,7 +10,7 @@ import dis
 import functools
 import hashlib
 import types
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import jax
@@ -211,7 +211,7 @@ def values_used(function: types.FunctionType) -> Iterator[Any]:
             yield function.__globals__[name]
 
 
-def uses_constants_only(functions: Iterable[types.FunctionType]) -> bool:
+def uses_constants_only(functions: Iterable[Callable[..., Any]]) -> bool:
     """Whether all that functions have from outside, beside Python's builtins, is constants, containers of such, and functions like them."""
     pending: list[Any] = list(functions)
     seen = set(map(id, pending))

@@ -95,7 +95,7 @@ class TreeFunctions(InTrace):
         return self._call(called)(*args, **kwargs)
 
 
-def _known(part: OneOf | Optional) -> Any:
+def _known(part: Any) -> Any:
     """The value that a part is in the code that is being traced; the part itself if it may be one or another."""
     if type(part) is OneOf:
         return value_of(part) if chooses_values(part) else part
