@@ -373,9 +373,7 @@ class Remade:
         return str(self._made())
 
     def __repr__(self) -> str:
-        made = self._made()
-        made.args = tuple(as_python(made.args))
-        return repr(made)
+        return repr(self._made())
 
     def __format__(self, specification: str) -> str:
         return format(self._made(), specification)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -22,7 +22,6 @@ from autograph.runtime.containers.keyed_lists import NoKeyError
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.searched_lists import NoItemError
 from autograph.runtime.containers.traced_lists import EmptyListError
-from autograph.runtime.effects.absences import ABSENCES, is_unbound
 from autograph.runtime.effects.as_python import as_now
 from autograph.runtime.effects.raise_sites import (
     Recipe,
@@ -35,21 +34,19 @@ from autograph.runtime.effects.raise_sites import (
     shows_tracer,
 )
 from autograph.runtime.effects.raising import Scope, Tried, catching, current, leave, leaving_refused, remade
-from autograph.runtime.effects.remaking import carries_values, made_again, site_of
 from autograph.runtime.effects.snapshots import with_snapshots, write_as_shown
 from autograph.runtime.effects.traced_texts import DeferredText, TracedText
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.journal import AttributePlace, Journal
 from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.large_ints import too_large, too_large_for_arrays
 from autograph.runtime.layouts.list_room import OutOfRoom
-from autograph.runtime.layouts.one_of import each, each_purely, is_one_of
-from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
+from autograph.runtime.layouts.one_of import each_purely, is_one_of
 from autograph.runtime.layouts.pytrees import for_jax, in_order, is_pytree, tree_leaves, tree_map
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
 from autograph.runtime.state.array_operators import plain
@@ -63,9 +60,13 @@ from autograph.runtime.tracing.locations import (
     raised_in,
     user_location,
     user_position,
+    user_position_now,
 )
 from autograph.runtime.tracing.recording import LOCAL, effects_once, repeated
 
+_FREE = "cannot access free variable"
+# What a block may find absent, and a later iteration of a loop around it may find there.
+ABSENCES = (NameError, AttributeError, LookupError)
 _ABSENT_WHILE_TRACING = (EmptyListError, NoKeyError, NoItemError)  # each the Python error that is its base
 _PYTHONS = (*ABSENCES, ArithmeticError, TypeError, ValueError, StopIteration)
 _STAGING_PACKAGES = ("autograph", "jax", "jaxlib")
@@ -104,10 +105,6 @@ class Raising(InTrace):
         """
         if not self._is_remembered():
             return error
-        if type(error) is Optional:
-            error = self._present(error)
-        if is_one_of(error):
-            return self._one_of(error)
         scope = current().scope
         if isinstance(error, type) and issubclass(error, BaseException):
             error = error()
@@ -116,21 +113,6 @@ class Raising(InTrace):
         elif scope is not None:
             scope.last = error
         return error
-
-    def _present(self, error: Optional) -> Any:
-        """An exception that may be None."""
-        if not is_known(present_in(error)):
-            self.raise_unless(present_in(error), TypeError("exceptions must derive from BaseException"))
-        return held_in(error)
-
-    def _one_of(self, error: Any) -> Exception:
-        """Raise the one of several exceptions that the run chooses."""
-
-        def fail(one: Any) -> None:
-            raise self.raised(one)
-
-        each(error, fail)
-        return self.stopped()
 
     def _is_remembered(self) -> bool:
         """Whether an exception made here may be one of a program.
@@ -143,8 +125,6 @@ class Raising(InTrace):
 
     def exception(self, kind: Any, *args: Any, **kwargs: Any) -> Any:
         """``kind(*args, **kwargs)``, remembering how it was made: at run time it is made again, of the values."""
-        if is_one_of(kind):
-            return each(kind, lambda one: self.exception(one, *args, **kwargs))
         is_kind = isinstance(kind, type) and issubclass(kind, BaseException)
         content = (args, kwargs)
         if not is_kind or not self._is_remembered():
@@ -330,7 +310,7 @@ class Raising(InTrace):
             recipe.kind = _python_class(error)
         if not is_of_program and (said := of_arrays(error)) is not None:
             recipe = Recipe.of((AttributeError if isinstance(error, AttributeError) else TypeError)(said))
-        site, values = site_of(recipe, error)
+        site, values = self._site(recipe, error)
         error.__traceback__ = None  # its frames hold what the block has made
         text = "" if values or has_text(error.args) or not str(error) else f"\n    {error}"
         if site.is_text_of_tracers:
@@ -345,6 +325,13 @@ class Raising(InTrace):
             ) from None
         leave(1, [values], [site], 0 if isinstance(error, OutOfRoom) else tries)
 
+    def _site(self, recipe: Recipe, error: BaseException) -> tuple[Site, list[Any]]:
+        """Where an exception is raised, and the values that it carries."""
+        values = Site.values(recipe.content)
+        related = [remade(error.__cause__), remade(error.__context__)]
+        site = Site(recipe, error, user_position(error.__traceback__) or user_position_now(), related)
+        return site, [*values, *(value for each in related if each is not None for value in each.values)]
+
     def handled(self, error: BaseException) -> BaseException:
         """An exception that Python gives to a handler: the texts in it wait for the values that they are made of."""
         if not (made := current().recipe) or made[0] is not error or not carries_values(error):
@@ -353,7 +340,7 @@ class Raising(InTrace):
         recipe = made[1]
         if recipe.has_own_init:
             recipe.initialize(error, recipe.content)
-        site, values = site_of(recipe, error)
+        site, values = self._site(recipe, error)
         site.defer_texts(error, values)
         current().handled.append((error, Remade(site, values)))
         return error
@@ -432,6 +419,23 @@ def is_outcome(error: BaseException) -> bool:
     return _STAND_INS.search(text) is None or _OPERANDS.match(text) is not None
 
 
+def may_be_bound(error: BaseException, names: Sequence[str]) -> bool:
+    """Whether what the error finds absent may come from a statement that binds these variables."""
+    return error.name in names if isinstance(error, NameError) else True
+
+
+def is_absence_of(kind: type[BaseException], name: str | None, place: Any) -> bool:
+    """Whether an error of this class, about this name, may say that this place holds nothing."""
+    if isinstance(place, AttributePlace):
+        return issubclass(kind, AttributeError) and name in (None, place.attribute)
+    return issubclass(kind, NameError) and name in (None, place.name)
+
+
+def is_unbound(error: BaseException) -> bool:
+    """Whether a variable of a function has no value."""
+    return isinstance(error, UnboundLocalError) or (isinstance(error, NameError) and _FREE in str(error))
+
+
 def refuse_large_int(error: Exception) -> None:
     """Say which Python int an array cannot hold, if the error is of that, and where.
 
@@ -468,6 +472,13 @@ def _is_pythons(error: BaseException) -> bool:
     return not is_of_jax(raised_in(error.__traceback__))
 
 
+def carries_values(error: BaseException) -> bool:
+    """Whether an exception is made of traced values."""
+    made = current().recipe
+    content = made[1].content if made is not None and made[0] is error else error.args
+    return bool(Site.values(content))
+
+
 def _as_read(values: Any) -> Any:
     """What a text is made of, as it is now: a snapshot of an object whose class defines its text."""
     return tree_map(_traced_value, with_snapshots(in_order(with_dicts_by_path(values, shows_order=True))))
@@ -477,7 +488,7 @@ def _traced_value(leaf: Any) -> Any:
     """The present value of a Variable in a program, or a size that is known only at run time, or how an exception is made; anything
     else as it is."""
     if isinstance(leaf, BaseException):
-        return made_again(leaf) or leaf
+        return remade(leaf) or leaf
     value = jnp.asarray(leaf) if is_symbolic_size(leaf) else plain(leaf)
     return value if isinstance(value, jax.core.Tracer) else leaf
 

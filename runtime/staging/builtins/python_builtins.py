@@ -39,7 +39,6 @@ from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.callbacks import print as show
 from autograph.runtime.effects.raise_sites import text_of_error
 from autograph.runtime.effects.raising import is_after_raise, remade
-from autograph.runtime.effects.remaking import made_again
 from autograph.runtime.effects.snapshots import any_shown_by_class, snapshot_of
 from autograph.runtime.effects.traced_texts import DeferredText, TracedText, is_traced_text
 from autograph.runtime.errors import StagingError
@@ -685,8 +684,6 @@ class Builtins(InTrace):
                 return text_of_error(value, made, show)
             if snapshot_of(value) is None and (method := user_method(type(value), name)) is not None:
                 return self.call(method)(value)
-            if (made := made_again(value)) is not None:
-                return text_of_error(value, made, show)
             return self.raising.text_now(show, value)
 
         return shown
