@@ -28,7 +28,6 @@ from autograph.runtime.containers.traced_sets import is_set
 from autograph.runtime.containers.unordered_lists import UnorderedList
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.reach import uses_constants_only
-from autograph.runtime.layouts.kinds import Array
 from autograph.runtime.layouts.optional import Optional, held_in, present_in, used
 from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.staging.access.absences import makes_missing
@@ -573,6 +572,7 @@ def _holds_numbers(owner: Any) -> bool:
     if isinstance(owner, TracedDict):
         return owner.kind is dict and _holds_numbers(TracedList((), owner.checks).holding(owner.values().contents()))
     if isinstance(owner, TracedList) and is_array_list(owner):
-        return isinstance(owner.contents().kind.layout, Array)
+        held = owner.contents()
+        return held.kind.is_array and not held.types[0].shape
     items = owner.values() if type(owner) is dict else owner if isinstance(owner, list) else (owner,)
     return builtins.all(isinstance(each, NUMBERS) and not isinstance(each, np.ndarray) for each in items)
