@@ -22,10 +22,13 @@ def is_table(items: Sequence[Any], least: int) -> bool:
 
 def is_large(items: Sequence[Any], least: int) -> bool:
     """Whether these are more than so many numbers of one type, or lists alike of such."""
-    if len(items) <= least and not (items and type(items[0]) in (list, TracedList)):
+    rows = rows_of(items[:1])
+    if not rows:
+        numbers = tuple(items)
+    elif is_table(items, least):
+        numbers = tuple(itertools.chain(*(rows_of(items) or ())))
+    else:
         return False
-    rows = rows_of(items)
-    numbers = tuple(items) if rows is None else tuple(itertools.chain(*rows)) if is_table(items, least) else ()
     if len(numbers) <= least or not all(map(is_array_leaf, numbers)):
         return False
     return type_of_all(numbers) is not None or len({STAGING.type_of(number).strong() for number in numbers}) == 1

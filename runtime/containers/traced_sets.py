@@ -65,10 +65,10 @@ class TracedSet(KeyedList):
         return TracedList((), self.checks).holding(self._copied())
 
     def plain(self) -> Any:
-        return set()
+        return self.stands_for()
 
     def plain_of(self, elements: list[Any]) -> Any:
-        return set(map(scalar_of, elements))
+        return self.stands_for(map(scalar_of, elements))
 
     def fresh(self) -> TracedSet:
         return TracedSet((), self.checks)
@@ -298,12 +298,6 @@ class TracedFrozenSet(TracedSet):
     @staticmethod
     def shown(facts: Any, items: Sequence[object]) -> str:
         return f"frozenset({TracedSet.shown(facts, items) if items else ''})"
-
-    def plain(self) -> Any:
-        return frozenset()
-
-    def plain_of(self, elements: list[Any]) -> Any:
-        return frozenset(map(scalar_of, elements))
 
     def fresh(self) -> TracedFrozenSet:
         return TracedFrozenSet((), self.checks)

@@ -79,7 +79,8 @@ class Watch:
 
     Args:
       traced_leaves: what the loop's functions reach and is traced, now.
-      copies: of the loop, if it may be one whose iterations record nothing.
+      peeled: how many iterations have run before.
+      is_idle: whether there is nothing to count, as iterations record nothing.
     """
 
     def __init__(
@@ -87,10 +88,12 @@ class Watch:
         backend: Backend,
         traced_leaves: Callable[[Backend, Sequence[Callable[..., Any]]], Iterable[Any]],
         functions: Sequence[Callable[..., Any]],
-        copies: Copies | None = None,
+        peeled: int = 0,
+        is_idle: bool = False,
     ) -> None:
         self.backend = backend
-        self.copies = Copies() if copies is None else copies
+        self.peeled = peeled
+        self.is_idle = is_idle
         self.traced_leaves = traced_leaves
         self.functions = functions
         self.count = 0
@@ -100,7 +103,7 @@ class Watch:
     def step(self) -> None:
         """Note that an iteration begins."""
         self.count += 1
-        if self.copies.are_empty:
+        if self.is_idle:
             return
         if self.count == 1 and self.backend.is_tracing():
             self._start = self.backend.operations_recorded()
@@ -112,7 +115,7 @@ class Watch:
         if self._start is None:
             return
         why = "" if reason is None else f" It was not staged: {reason}."
-        count = self.copies.peeled + self.count
+        count = self.peeled + self.count
         record_remark(f"This loop ran in Python while tracing: the program holds its body {count} times.{why}")
         total = self.backend.operations_recorded()
         recorded = total - self._start

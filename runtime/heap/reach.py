@@ -204,8 +204,9 @@ def array_written() -> StagingError:
 
 
 def values_used(function: types.FunctionType) -> Iterator[Any]:
-    """What the variables hold that a function has from outside."""
-    yield from contents_of_cells(function.__closure__)
+    """What the variables hold that a function has from outside, the operators of converted code left out."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    yield from contents_of_cells(cell for name, cell in cells if name != OPERATORS)
     for name in names_in(function.__code__):
         if name in function.__globals__:
             yield function.__globals__[name]
@@ -229,11 +230,9 @@ def uses_constants_only(functions: Iterable[Callable[..., Any]]) -> bool:
 
 
 def _parts_of_constant(value: Any) -> Collection[Any] | None:
-    """What a container or a function has in it, the operators of converted code left out; None for what may be no constant."""
+    """What a container has in it, or a function uses; None for what may be no constant."""
     if type(value) is types.FunctionType:
-        cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
-        used = (value.__globals__[name] for name in names_in(value.__code__) if name in value.__globals__)
-        return [*contents_of_cells(cell for name, cell in cells if name != OPERATORS), *used]
+        return list(values_used(value))
     if has_contents(value):
         held = value.contents()
         return held if type(held) is tuple else None

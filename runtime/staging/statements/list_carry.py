@@ -372,12 +372,13 @@ class ListCarry:
             for path, contents in self._entry_contents(carried).items():
                 if not (isinstance(contents, tuple) and is_large(contents, _LARGE)):
                     continue
-                if not is_table(contents, 0):
-                    known.holds_early = True
-                    self._hold_in_arrays(carried, path, contents)
-                elif not self._other_names(carried, self._table(carried, path), contents):
-                    known.holds_one = known.holds_early = True
-                    self._hold((id(carried.variable), path))
+                if rows_of(contents[:1]):
+                    if self._other_names(carried, self._table(carried, path), contents):
+                        continue
+                    known.holds_one = True
+                    self.tables.add((id(carried.variable), path))
+                known.holds_early = True
+                self._hold_in_arrays(carried, path, contents)
 
     def _find(self, owner: TracedList) -> ListKey | None:
         """Where the loop carries a list; None if it does not."""

@@ -130,10 +130,11 @@ class Loops(InTrace):
             if is_staged:
                 return
         reason, copies = None, self.journal.copies
-        if is_empty or (tried and self.backend.is_tracing() and self.rolling.records_nothing(loop)):
+        is_empty = is_empty or (tried and self.backend.is_tracing() and self.rolling.records_nothing(loop))
+        if is_empty:
             copies = copies.within(1)
             copies.are_empty = True
-        watch = Watch(self.backend, traced_leaves, (test, body), copies)
+        watch = Watch(self.backend, traced_leaves, (test, body), is_idle=is_empty)
         bound = options.bound
         # No transform is active: the loop is plain Python, and should cost little more.
         is_outside = tried and not surely and STAGING.is_outside()
@@ -251,7 +252,8 @@ class Loops(InTrace):
         is_range = isinstance(iterable, range | StagedRange)
         reason = None
         copies = self.journal.copies.within(len(iterable) if type(iterable) in (range, list, tuple) else 1)
-        copies.are_empty = type(iterable) is range and self.rolling.records_nothing(loop)
+        is_tracing = self.backend.is_tracing()
+        copies.are_empty = is_tracing and type(iterable) is range and self.rolling.records_nothing(loop)
         may_be_tried = options.unroll is not True and not copies.are_empty
         if loop.test is not None and may_be_tried and is_range and len(iterable) > 1:
             if may_become_traced(self.backend, loop.functions):
@@ -259,7 +261,7 @@ class Loops(InTrace):
                 if found.is_staged:
                     return
                 reason = found.reason
-        if self.backend.is_tracing() and not copies.are_empty and self.rolling.may_be_rolled(iterable, loop):
+        if is_tracing and not copies.are_empty and self.rolling.may_be_rolled(iterable, loop):
             iterable, refusal = self._as_one_loop(iterable, loop, copies, python_only)
             if iterable is None:
                 return

@@ -47,8 +47,8 @@ class PythonLoops:
         self._staged_if(go_on, body, None, variables, Snapshot(loop.functions, variables), loop.result, True)
 
     def run(self, items: Iterator[Any], loop: ForLoop, reason: str | None, copies: Copies) -> None:
-        """A loop over these items. ``reason``: why it is not one staged loop. ``copies``: see `Watch`."""
-        watch = Watch(self._backend, traced_leaves, loop.functions, copies)
+        """A loop over these items. ``reason``: why it is not one staged loop. ``copies``: of it."""
+        watch = Watch(self._backend, traced_leaves, loop.functions, copies.peeled, copies.are_empty)
         for item in items:
             watch.step()
             if loop.report is not None:

@@ -60,8 +60,8 @@ class Rolling(InTrace):
         self.for_loop = for_loop
 
     def records_nothing(self, loop: ForLoop | WhileLoop) -> bool:
-        """Whether a loop that Python can run works on constants only, so that there is nothing to try."""
-        if loop.options.is_one_loop or not self.backend.is_tracing():
+        """Whether a loop that Python can run in a trace works on constants only, so that there is nothing to try."""
+        if loop.options.is_one_loop:
             return False
         return self.journal.copies.are_empty or uses_constants_only(loop.functions)
 
