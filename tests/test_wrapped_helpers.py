@@ -167,3 +167,18 @@ def of_a_class(n):
 def test_a_decorator_of_the_users_is_converted(f, n):
     found = ag.function(f)(jnp.int32(n))
     assert jax.tree.map(int, found) == f(n)
+
+
+def test_a_decorator_of_this_package_marks_a_local_function():
+    def f(n):
+        @ag.recursion_limit(50)
+        def total(k):
+            if k <= 0:
+                return 0
+            rest = total(k - 1)
+            return rest + k
+
+        return total(n)
+
+    for n in (0, 5):
+        assert int(jax.jit(ag.convert(f))(jnp.array(n))) == f(n)

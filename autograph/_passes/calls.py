@@ -115,7 +115,7 @@ class LowerCalls(Rewriter):
         if plain:
             return visited
         self.context.has_calls = True
-        return placed(self.context.call("call", visited), node)
+        return placed(self.context.call("decorator", visited), node)
 
     def visit_Lambda(self, node: gast.AST) -> gast.AST:
         outer, self.is_moved = self.is_moved, self.is_moved or not parameter_names(node.args)

@@ -121,6 +121,7 @@ class Operators(InTrace):
         return Calls(self.backend, self.trace, self)
 
     call = _operator(calls, Calls.call)
+    decorator = _operator(calls, Calls.decorator)
     without_names = _operator(calls, Calls.without_names)
     convert_function = _operator(calls, Calls.convert_function)
     with_converted_functions = _operator(calls, Calls.with_converted_functions)

@@ -85,6 +85,10 @@ class Calls(InTrace):
             return making_places(called, self._callable(called))
         return self._callable(called)
 
+    def decorator(self, called: Any) -> Any:
+        """What to call in place of a decorator: one of a library gets the function itself, which it may mark."""
+        return called if is_library(called) else self.call(called)
+
     def _callable(self, called: Any) -> Any:
         """What to call in a trace."""
         found = self._called(called)
