@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 import threading
 import types
@@ -76,6 +77,13 @@ class SymbolicSizes:
 
     def interpret(self, function: Callable[..., Any]) -> Any:
         return self.compiler.interpret(function)
+
+
+_UNNAMED = re.compile(r"\b_d\d+\b")
+_EQUAL_SIZES = (
+    "Each None in an input_signature is a size of its own. Sizes that are equal have one name: "
+    'autograph.TensorSpec(["n", 3]), autograph.TensorSpec(["n"]).'
+)
 
 
 @dataclass(frozen=True)
@@ -205,13 +213,16 @@ class OpenProgram:
             return self._made_symbolic(self._sizes.stand_ins(shapes, types), types)
         except Exception as error:
             reason = str(error).strip().partition("\n")[0]
+            remedy = _EQUAL_SIZES if self._specs is not None and len(set(_UNNAMED.findall(reason))) > 1 else None
             if any(is_symbolic_size(size) for type in types for size in type.shape):
+                if remedy is not None:
+                    error.add_note(remedy)
                 raise  # asked for by itself: there are no sizes to trace for instead
             graph = self._made_for(types)
         self._hopeless.add(key)
         self._sizes.warn(
             f"{self._function.__name__} could not be traced once for all sizes, so it is traced again for "
-            f"each: {reason}"
+            f"each: {reason}" + ("" if remedy is None else f"\n  {remedy}")
         )
         return graph
 
