@@ -135,6 +135,7 @@ class Converter:
         self._lock = threading.RLock()
         self._asking: defaultdict[str, set[int]] = defaultdict(set)
         self._shared: defaultdict[str, dict[int, SharedWrites]] = defaultdict(dict)
+        self._bound_attributes: dict[str, int] = {}  # of all functions: see `SharedWrites.attributes`
         self.version = 0
 
     def convert(self, function: types.FunctionType, stops: bool = False) -> types.FunctionType:
@@ -249,13 +250,29 @@ class Converter:
         known = self._outputs.get(id(function.__code__))
         return known is None or known.output.calls
 
-    def is_shared(self, filename: str, line: int, entry: tuple[str, int] | None) -> bool:
-        """Whether a line writes to what other names may lead to, the caller's of the function too, if that is not ``entry``."""
-        known = self._shared[filename].items() if filename in self._shared else ()
-        return any(
-            line in found.by_names or (line in found.by_callers and (filename, first) != entry)
-            for first, found in known
-        )
+    def is_shared(self, lines: Sequence[tuple[str, int]], dimensions: int, entry: tuple[str, int] | None) -> bool:
+        """Whether a line writes to what other names may lead to, the caller's of the function too, if that is not ``entry``.
+
+        Args:
+          lines: the line, with its file, and those of the calls around it, outwards.
+          dimensions: how many the array has.
+        """
+        filename, line = lines[0]
+        for first, found in self._shared.get(filename, {}).items():
+            if found.by_names.get(line, dimensions) < dimensions:
+                return True
+            if any(
+                self._bound_attributes.get(name, dimensions) < dimensions for name in found.by_attributes.get(line, ())
+            ):
+                return True
+            if (filename, first) != entry and (
+                line in found.by_callers or (line in found.by_results and any(map(self._keeps_arguments, lines[1:])))
+            ):
+                return True
+        return False
+
+    def _keeps_arguments(self, line: tuple[str, int]) -> bool:
+        return any(line[1] in found.calls for found in self._shared.get(line[0], {}).values())
 
     def is_sort(self, filename: str, line: int) -> bool:
         """Whether a line is a statement ``x.sort()``, of which the result is of no use."""
@@ -353,7 +370,10 @@ class Converter:
         is_directive = functools.partial(self._is_loop_directive, own_names, imports, function)
         classes = self._classes_around(function)
         reason = python_only([node])
-        self._shared[source.filename][function.__code__.co_firstlineno] = shared_writes(node, parts)
+        is_module = functools.partial(_is_module, own_names, function)
+        shared = self._shared[source.filename][function.__code__.co_firstlineno] = shared_writes(node, parts, is_module)
+        for name, least in shared.attributes.items():
+            self._bound_attributes[name] = min(self._bound_attributes.get(name, least), least)
         is_logging = functools.partial(self._logs, own_names, imports, function)
         own = own_names.__contains__
         special = classes.special_methods | (OPERATORS if self._asks(function.__code__) else frozenset())
@@ -529,6 +549,10 @@ def _captured_value(function: types.FunctionType, name: str) -> object:
         return dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))[name].cell_contents
     except (KeyError, ValueError):
         return _UNRESOLVED
+
+
+def _is_module(own_names: frozenset[str], function: types.FunctionType, name: str) -> bool:
+    return name not in own_names and isinstance(function.__globals__.get(name), types.ModuleType)
 
 
 def _resolve(

@@ -20,13 +20,14 @@ class Followed:
     Attributes:
       program: the program that is traced, which keeps the numbers of those that are written (``writes``).
       awaited: the numbers of those whose writes the caller is to see.
+      is_called: whether a call has said which these are.
 
     Args:
       arrays: the inputs that are followed, each with its number.
     """
 
     def __init__(self, program: Any, arrays: Iterable[tuple[int, Any]], awaited: Container[int]) -> None:
-        self.program, self.awaited = program, awaited
+        self.program, self.awaited, self.is_called = program, awaited, False
         self._numbers: dict[int, tuple[Any, int]] = {id(array): (array, number) for number, array in arrays}
         self._read: dict[int, tuple[Any, str]] = {}
 
@@ -90,6 +91,7 @@ def following(program: Any, arrays: Sequence[Any], places: Container[int]) -> It
     every = range(len(arrays))
     chosen = [(number, arrays[number]) for number in every if number not in places]
     followed = Followed(program, chosen, every if LOCAL.callers is None else LOCAL.callers)
+    followed.is_called = LOCAL.callers is not None
     outer, LOCAL.followed = LOCAL.followed, followed
     callers, LOCAL.callers = LOCAL.callers, None
     try:

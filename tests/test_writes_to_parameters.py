@@ -140,7 +140,7 @@ def test_an_operation_in_place_that_only_the_caller_would_see_is_refused(write):
         write(made, c)
         return made
 
-    agrees_when_compiled(of_an_array, (VALUES.copy(), 3))
+    np.testing.assert_allclose(ag.function(of_an_array)(VALUES.copy(), 3), of_an_array(VALUES.copy(), 3), rtol=1e-5)
     for function in (write,):
         for run in (ag.function, lambda g: jax.jit(ag.convert(g))):
             with pytest.raises(ag.StagingError, match="'a' is an array that this function is given, and does not ret"):

@@ -1,8 +1,14 @@
-"""Writes to items that more than one name may show: those to parameters, and to variables that another name leads to."""
+"""Writes to items that more than one name may show: those to parameters, and to what another name leads to.
+
+An expression without calls, as it is spelled (``m``, ``p.pos``, ``d['a']``), is a *path*. A path is shared if something else is bound to
+it, holds it or is a part of it: ``b = a``, ``hist.append(a)``, ``row = m[i]``, ``q = p.pos``. Whether the part that an index takes is a
+view, and no number, depends on how many dimensions the array has, which is known when it is written to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import gast
@@ -11,47 +17,118 @@ from autograph._analysis.children import walk
 from autograph._analysis.scopes import parameter_names, walk_scope
 
 _VIEWS = frozenset(["reshape", "ravel", "view", "transpose", "squeeze", "swapaxes", "diagonal"])
+_OVER = frozenset(["enumerate", "zip", "reversed", "iter"])
 
 
 class SharedWrites(NamedTuple):
     """Lines of a function, and of those in it.
 
     Attributes:
-      by_names: those of writes to what another variable may lead to.
+      by_names: those of writes to what another name may lead to, each with the greatest number of dimensions with which none does.
       by_callers: those of writes to parameters of the function that it does not return, so that its caller may show them.
+      by_results: those of writes to parameters that it returns.
+      by_attributes: those of writes to what attributes hold, each with their names.
+      attributes: the names of the attributes that something else is bound to, with these numbers.
+      calls: those of calls with arguments that may be read after them, by the names that they have had before.
       sorts: those of statements ``x.sort()``.
     """
 
-    by_names: frozenset[int] = frozenset()
+    by_names: Mapping[int, int] = {}
     by_callers: frozenset[int] = frozenset()
+    by_results: frozenset[int] = frozenset()
+    by_attributes: Mapping[int, frozenset[str]] = {}
+    attributes: Mapping[str, int] = {}
+    calls: frozenset[int] = frozenset()
     sorts: frozenset[int] = frozenset()
 
 
-def shared_writes(function: gast.AST, parts: Sequence[gast.AST]) -> SharedWrites:
-    """Find these lines; ``parts`` are all nodes of the function."""
-    by_names: set[int] = set()
+def shared_writes(function: gast.AST, parts: Sequence[gast.AST], is_module: Callable[[str], bool]) -> SharedWrites:
+    """Find these lines.
+
+    Args:
+      parts: all nodes of the function.
+      is_module: whether a name is that of a module: its functions keep no arguments.
+    """
+    by_names: dict[int, int] = {}
     by_callers: set[int] = set()
+    by_results: set[int] = set()
+    by_attributes: defaultdict[int, set[str]] = defaultdict(set)
+    attributes: dict[str, int] = {}
+    calls: set[int] = set()
     for each in parts:
-        if isinstance(each, gast.FunctionDef):
-            own = walk_scope(each.body)
-            by_names |= _lines_of_writes(own, _shared_names(own))
-            parameters = frozenset(parameter_names(each.args)) - _returned(own)
-            (by_callers if each is function else by_names).update(_lines_of_writes(own, parameters))
+        if not isinstance(each, gast.FunctionDef):
+            continue
+        own = walk_scope(each.body)
+        shared = shared_paths(own, is_module)
+        for path, least in shared.items():
+            if (name := _attribute(path)) is not None:
+                attributes[name] = min(attributes.get(name, least), least)
+        parameters, returned = frozenset(parameter_names(each.args)), _returned(own)
+        for path, lines in _writes(own):
+            root = _root(path)
+            dimensions = [shared[start] for start in _prefixes(path) if start in shared]
+            if root in parameters - returned and each is not function:
+                dimensions.append(0)
+            if dimensions:
+                by_names |= {line: min(by_names.get(line, dimensions[0]), *dimensions) for line in lines}
+            if root in parameters and each is function and path == root:
+                (by_results if root in returned else by_callers).update(lines)
+            if (name := _attribute(path.partition("[")[0])) is not None:
+                for line in lines:
+                    by_attributes[line].add(name)
+        calls |= _calls_that_keep(each.body, own)
     sorts = {part.lineno for part in parts if isinstance(part, gast.Expr) and _is_method(part.value, {"sort"})}
-    return SharedWrites(frozenset(by_names), frozenset(by_callers), frozenset(sorts))
+    return SharedWrites(
+        by_names,
+        frozenset(by_callers),
+        frozenset(by_results),
+        {line: frozenset(names) for line, names in by_attributes.items()},
+        attributes,
+        frozenset(calls),
+        frozenset(sorts),
+    )
 
 
-def _shared_names(parts: Sequence[gast.AST]) -> frozenset[str]:
-    """The variables that are bound to what there is already, or that something else has been bound to."""
-    found: set[str] = set()
+def shared_paths(parts: Sequence[gast.AST], is_module: Callable[[str], bool] = lambda _: False) -> dict[str, int]:
+    """The paths that something else leads to, each with the greatest number of dimensions with which an array has no such part."""
+    found: dict[str, int] = {}
+
+    def share(path: str, least: int = 0) -> None:
+        found[path] = min(found.get(path, least), least)
+
     for part in parts:
         if isinstance(part, gast.Assign):
             for target in part.targets:
                 for one, value in _pairs(target, part.value):
-                    found |= _shared_by(one, value)
+                    led = [*_led_to(value)]
+                    for path, least in led:
+                        share(path, least)
+                    if led and (bound := path_of(one)) is not None:
+                        share(bound)
         elif isinstance(part, gast.For):
-            found |= {name.id for name in walk(part.target) if isinstance(name, gast.Name)}
-    return frozenset(found)
+            for name in walk(part.target):
+                if isinstance(name, gast.Name):
+                    share(name.id)
+            for path, _ in _led_to(part.iter, _OVER):
+                share(path, 1)
+        elif isinstance(part, gast.AugAssign) and isinstance(part.value, gast.List | gast.Tuple):
+            for path, least in _led_to(part.value):
+                share(path, least)
+        elif (
+            isinstance(part, gast.Call) and isinstance(part.func, gast.Attribute) and not _is_of_module(part, is_module)
+        ):
+            for argument in part.args:
+                for path, least in _led_to(argument):
+                    share(path, least)
+    return found
+
+
+def path_of(node: gast.AST) -> str | None:
+    """The path that an expression is; None if it is another."""
+    root = node
+    while isinstance(root, gast.Attribute | gast.Subscript):
+        root = root.value
+    return gast.unparse(node).strip() if isinstance(root, gast.Name) else None
 
 
 def _pairs(target: gast.AST, value: gast.AST) -> Iterator[tuple[gast.AST, gast.AST]]:
@@ -63,43 +140,112 @@ def _pairs(target: gast.AST, value: gast.AST) -> Iterator[tuple[gast.AST, gast.A
             yield from _pairs(one, other)
 
 
-def _shared_by(target: gast.AST, value: gast.AST) -> set[str]:
-    values = [value.body, value.orelse] if isinstance(value, gast.IfExp) else [value]
-    held = {name.id for each in values for name in _held(each)}
-    is_view = any(isinstance(each, gast.Subscript | gast.Attribute) or _is_method(each, _VIEWS) for each in values)
-    return held | {target.id} if isinstance(target, gast.Name) and (held or is_view) else held
-
-
-def _held(value: gast.AST) -> Iterator[gast.AST]:
-    """The variables that a value is, or that a display of it holds."""
-    if isinstance(value, gast.Name):
-        yield value
+def _led_to(value: gast.AST, through: frozenset[str] = frozenset()) -> Iterator[tuple[str, int]]:
+    """What a value is, holds or is a part of: paths, each with the greatest number of dimensions with which it is no part of an array."""
+    if isinstance(value, gast.IfExp):
+        yield from _led_to(value.body)
+        yield from _led_to(value.orelse)
     elif isinstance(value, gast.List | gast.Tuple):
         for each in value.elts:
-            yield from _held(each)
+            yield from _led_to(each)
     elif isinstance(value, gast.Dict):
         for each in value.values:
-            yield from _held(each)
+            yield from _led_to(each)
+    elif isinstance(value, gast.Call) and isinstance(value.func, gast.Name) and value.func.id in through:
+        for each in value.args:
+            yield from _led_to(each)
+    elif _is_method(value, _VIEWS):
+        yield from _led_to(value.func.value)
+    elif (path := path_of(value)) is not None:
+        yield path, 0
+        while isinstance(value, gast.Subscript):
+            index = value.slice.elts if isinstance(value.slice, gast.Tuple) else [value.slice]
+            numbers = sum(not isinstance(each, gast.Slice) for each in index)
+            is_whole = any(isinstance(each, gast.Slice) or _is_ellipsis(each) for each in index)
+            value = value.value
+            if (path := path_of(value)) is not None:
+                yield path, 0 if is_whole else numbers
+
+
+def _is_ellipsis(node: gast.AST) -> bool:
+    return isinstance(node, gast.Constant) and node.value is ...
+
+
+def _root(path: str) -> str:
+    return path.partition(".")[0].partition("[")[0]
+
+
+def _attribute(path: str) -> str | None:
+    """The name of the attribute that a path ends with; None if it does not."""
+    _, dot, name = path.rpartition(".")
+    return name if dot and name.isidentifier() else None
+
+
+def _prefixes(path: str) -> Iterator[str]:
+    """The paths that lead to this one, and itself."""
+    for end, character in enumerate(path):
+        if character in ".[":
+            yield path[:end]
+    yield path
 
 
 def _is_method(node: gast.AST, names: frozenset[str] | set[str]) -> bool:
     return isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute) and node.func.attr in names
 
 
+def _is_of_module(call: gast.Call, is_module: Callable[[str], bool]) -> bool:
+    path = path_of(call.func)
+    return path is not None and is_module(_root(path))
+
+
 def _returned(parts: Sequence[gast.AST]) -> frozenset[str]:
     returned = [part.value for part in parts if isinstance(part, gast.Return) and part.value is not None]
-    return frozenset(name.id for value in returned for name in _held(value))
+    return frozenset(path for value in returned for path, _ in _led_to(value))
 
 
-def _lines_of_writes(parts: Sequence[gast.AST], names: frozenset[str]) -> set[int]:
+def _writes(parts: Sequence[gast.AST]) -> Iterator[tuple[str, Iterable[int]]]:
+    """The paths of what is written to in place, each with the lines of the write."""
+    for part in parts:
+        written = None
+        if isinstance(part, gast.Subscript) and isinstance(part.ctx, gast.Store):
+            written = part.value
+        elif isinstance(part, gast.AugAssign):
+            written = part.target
+        if written is not None and (path := path_of(written)) is not None:
+            yield path, range(part.lineno, (part.end_lineno or part.lineno) + 1)
+
+
+def _calls_that_keep(body: Sequence[gast.AST], parts: Sequence[gast.AST]) -> set[int]:
+    """The lines of calls after which the function may read an argument by the name that it has had."""
+    last: dict[str, int] = {}
+    for part in parts:
+        if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load):
+            last[part.id] = max(last.get(part.id, 0), part.lineno)
+    for part in parts:
+        if isinstance(part, gast.For | gast.While):  # what is read in it is read again
+            for name in walk(part):
+                if isinstance(name, gast.Name) and isinstance(name.ctx, gast.Load):
+                    last[name.id] = max(last[name.id], (part.end_lineno or 0) + 1)
     lines: set[int] = set()
-    for part in parts if names else ():
-        is_item = isinstance(part, gast.Subscript) and isinstance(part.ctx, gast.Store)
-        if not is_item and not (isinstance(part, gast.AugAssign) and isinstance(part.target, gast.Name)):
+    for statement in parts:
+        if not isinstance(statement, gast.stmt) or isinstance(statement, gast.Return):
             continue
-        root = part if is_item else part.target
-        while isinstance(root, gast.Subscript):
-            root = root.value
-        if isinstance(root, gast.Name) and root.id in names:
-            lines.update(range(part.lineno, (part.end_lineno or part.lineno) + 1))
+        bound = {path_of(target) for target in getattr(statement, "targets", ())}
+        for call in _calls_in(statement):
+            arguments = [path for each in call.args for path, _ in _led_to(each)]
+            roots = {_root(path) for path in arguments if path not in bound}
+            if any(last.get(root, 0) > (statement.end_lineno or statement.lineno) for root in roots):
+                lines.update(range(call.lineno, (call.end_lineno or call.lineno) + 1))
     return lines
+
+
+def _calls_in(statement: gast.stmt) -> Iterator[gast.Call]:
+    """The calls of a statement that are in no statement or function in it."""
+    pending = [statement]
+    while pending:
+        for child in gast.iter_child_nodes(pending.pop()):
+            if isinstance(child, gast.stmt | gast.Lambda):
+                continue
+            if isinstance(child, gast.Call):
+                yield child
+            pending.append(child)

@@ -17,6 +17,7 @@ from autograph._analysis.scopes import (
     scope_of,
     walk_scope,
 )
+from autograph._analysis.shared_arrays import shared_paths
 from autograph._passes.caller_writes import may_be_callers, only_augmented, only_written
 from autograph._passes.nodes import (
     Context,
@@ -99,7 +100,7 @@ class LowerAssignments:
                 steady,
                 only_written(node),
                 only_augmented(node),
-                may_be_callers(node),
+                may_be_callers(node) | shared_paths(walk_scope(node.body)).keys(),
             )
             node.body = rewriter.block(node.body) or [placed(gast.Pass(), node)]
             reports = [

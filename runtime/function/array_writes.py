@@ -35,20 +35,25 @@ def call_writing(
     """
     entry = values
     while True:
-        if written := frozenset(callers) & values.program.writes:
-            if LOCAL.frame is not None:
+        written = frozenset(callers) & values.program.writes
+        numpys = frozenset(callers) if values.program.tells_numpys else frozenset()
+        if written or numpys:
+            if written and LOCAL.frame is not None:
                 labels = signature.array_labels()
                 named = {number: labels[number] for number in sorted(written)}
                 changes = Changes.of_arrays(named, function.__name__, first_line(function._function))
                 raise function._changed_in_trace(values.program, changes)
-            entry = function._entry(signature.writing(written), function._is_open)  # a place has a fixed shape
+            entry = function._entry(signature.writing(written, numpys), function._is_open)  # a place has a fixed shape
         try:
             with calling_for(callers):
                 result = call(entry)
         except ArraysWritten as found:
             if found.program is not entry.program:
                 raise
-            values.program.writes.add(found.number)
+            if found.number is None:
+                values.program.tells_numpys = True
+            else:
+                values.program.writes.add(found.number)
             function.forget_blocks()
         else:
             for number in values.program.writes if LOCAL.followed is not None else ():

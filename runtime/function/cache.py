@@ -59,11 +59,12 @@ class Entry:
 
     @property
     def may_have_block(self) -> bool:
-        """Whether a block of a `Dispatcher` may lead to it, which has no arguments to write into, and sees no two that are one, and
-        nothing outside."""
+        """Whether a block of a `Dispatcher` may lead to it, which has no arguments to write into, sees no two that are one, nor which are
+        NumPy's, and nothing outside."""
         program = self.program
         signature = self.key[0]
-        return program.changes is None and not program.tells_apart and not signature.shared and not signature.taken
+        tells = program.tells_apart or program.tells_numpys
+        return program.changes is None and not (tells or signature.shared or signature.taken)
 
     def call(self, arrays: Sequence[Any]) -> Any:
         """The result of a call that changes none of its arguments; ``ArgumentsChanged`` if it does."""

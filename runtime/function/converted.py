@@ -230,6 +230,8 @@ def _transformed(
                 fixed = _fixed(f.__code__, args, kwargs) if is_called_by_jax() else _around()
                 refuse_writes(watch, f, fixed, is_of_trace=not lasts)
 
+        if LOCAL.repeated is not None:
+            LOCAL.repeated.has_jaxs = True
         try:
             if not LOCAL.places:
                 return _run(made, conversion, given.of(args), given.of(kwargs), check)

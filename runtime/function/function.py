@@ -541,7 +541,7 @@ class Function(Made, Generic[P, R], Forwarding):
                 self._cache.move(entry, (settled, fixed))
                 self._concrete = {(settled if k[0] == found_by else k[0], k[1]): c for k, c in self._concrete.items()}
             self._changes = self._changes or changes
-            if entry.program.writes:
+            if entry.program.writes or entry.program.tells_numpys:
                 self.forget_blocks()  # some may lead callers here who are to see the writes
             if changes is None and not signature.taken and (not isinstance(fixed, bool) or not fixed):
                 inputs = entry.specs if entry.specs is not None else arrays

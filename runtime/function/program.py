@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, Protocol
 
 import jax
@@ -107,6 +107,7 @@ class Program:
       statements: what was staged in it.
       variables: the user's Variables that it is given, those that it writes first.
       writes: the numbers of the arrays that a trace has written in place, as values, of which no caller sees it.
+      tells_numpys: whether a trace depends on which of the arrays are NumPy's.
       changes: what it may change in its arguments, as far as its callers have said that they see to that; None if nothing.
       tells_apart: whether it depends on which of the containers among its arguments are one.
     """
@@ -142,6 +143,7 @@ class Program:
         self._raises = False
         self._calls_python = False
         self.writes: set[int] = set()
+        self.tells_numpys = False
         self.changes: Changes | None = None
         self.tells_apart = False
         self._state: State | None = None
@@ -398,12 +400,16 @@ class Program:
         structure: list[Any] = []  # not the results, which nothing may hold when their trace ends
 
         written, names = self._signature.written, self.input_names()
+        numpys = self._signature.numpys or frozenset(LOCAL.callers or ())
 
         def block(*operands: Any) -> Sequence[Any]:
+            if LOCAL.repeated is not None:
+                LOCAL.repeated.has_numpys |= bool(self._signature.numpys)
+                LOCAL.repeated.has_jaxs |= any(np.ndim(each) for k, each in enumerate(operands) if k not in numpys)
             frame.given = [GivenArray(operands[number], number, names[number]) for number in sorted(written)]
             places = {array.number: array for array in frame.given}
             given = [
-                places[number] if number in places else given_as_place(operand) if LOCAL.places else operand
+                places[number] if number in places else self._given(number, operand, numpys)
                 for number, operand in enumerate(operands)
             ]
             args, kwargs = self._signature.arguments(given)
@@ -428,6 +434,10 @@ class Program:
         elif self._donated:
             refuse_to_run_again(staging().sites(program), "arguments are donated (donate_argnums)")
         return recording
+
+    def _given(self, number: int, array: Any, numpys: Container[int]) -> Any:
+        """What a trace has in place of an array that it is given."""
+        return given_as_place(array, np.ndarray if number in numpys else jax.Array) if LOCAL.places else array
 
     # State.
 

@@ -73,6 +73,7 @@ class CallSignature:
       held: what it read of the objects among the arguments.
       shared: where containers stand again among the arguments (`shared_places`); None if nobody has looked.
       written: the numbers of the arrays that are NumPy arrays of the caller's, and are written in place.
+      numpys: those of all that are, where the program depends on it.
       taken: what the places outside hold that the program takes and leaves, without the arrays, which come before those of the
         arguments.
       names: what each of these arrays is called.
@@ -86,6 +87,7 @@ class CallSignature:
     held: Any = ()
     shared: Any = None
     written: frozenset[int] = frozenset()
+    numpys: frozenset[int] = frozenset()
     taken: Any = ()
     names: tuple[str, ...] = field(default=(), compare=False)
     parameters: Any = field(default=None, compare=False, repr=False)
@@ -98,9 +100,9 @@ class CallSignature:
         """The signature of the same call when the function reads this of its arguments."""
         return dataclasses.replace(self, held=held)
 
-    def writing(self, numbers: frozenset[int]) -> CallSignature:
-        """The signature of the same call when the program writes into these of its arrays."""
-        return dataclasses.replace(self, written=numbers)
+    def writing(self, numbers: frozenset[int], numpys: frozenset[int]) -> CallSignature:
+        """The signature of the same call when the program writes into these of its arrays, and is told which are NumPy's."""
+        return dataclasses.replace(self, written=numbers, numpys=numpys)
 
     def taking(self, structure: Any, names: Sequence[str]) -> CallSignature:
         """The signature of the same call of a program that takes what places outside hold."""

@@ -1,7 +1,8 @@
 """`GivenArray`: a NumPy array of the caller's that a trace writes in place, `LocalArray`, one that it makes, and `ArrayView`, a part.
 
 Each is used as the array that it holds. It is a place: what one name writes all names see, and the caller's array gets what it holds
-at the end of the program (`signatures.callers_arrays`).
+at the end of the program (`signatures.callers_arrays`). That holds for writes to items of one of JAX's too, which these do not have in
+Python; ``x += v`` of one binds its name to another array, as in Python.
 """
 
 from __future__ import annotations
@@ -17,15 +18,25 @@ import numpy as np
 from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.state.array_elements import as_lists, item_of
+from autograph.runtime.state.array_keys import is_number, is_view, part_of, plain_key, shape_of, with_part
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.assignable import Assignable
 from autograph.runtime.state.commits import VariableLock
 from autograph.runtime.state.variables import Variable
-from autograph.runtime.tracing.caller_arrays import will_write
+from autograph.runtime.tracing.caller_arrays import may_be_numpys, will_write
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_line, user_location
 from autograph.runtime.tracing.recording import LOCAL, hold_arrays
 
+_UNKNOWN = (
+    "An array of NumPy's is written in place with one that may be JAX's, which the program must know when it makes that: but it has "
+    "printed, called Python or assigned a Variable before this, so it cannot be traced again here.\n"
+    "  Call the function through autograph.function, or write x[...] += v."
+)
+_EITHER = (
+    "An array is updated in place that is one of several, selected at run time: one of NumPy's, which is written, and one of JAX's, "
+    "which is not.\n  Update it by an index, x[...] += v, or make a new array, x = x + v."
+)
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
 
 
@@ -36,6 +47,7 @@ class PlaceOfArray(Assignable):
 
     shape: Any
     dtype: Any
+    kind: Any  # its class in Python, `numpy.ndarray` or `jax.Array`
 
     @property
     def ndim(self) -> int:
@@ -60,15 +72,15 @@ class PlaceOfArray(Assignable):
 
     def view(self, key: Any) -> Any:
         """What an index returns where that is a view; None where it is an element, or a copy."""
-        shape = _shape_of(self.shape, key) if is_view(key) else ()
+        shape = shape_of(self.shape, key) if is_view(key) else ()
         return ArrayView(self, key, shape) if shape else None
 
     def __getitem__(self, key: Any) -> Any:
         found = self.view(key)
-        return as_place(_part_of(self.value, _plain_key(key))) if found is None else found
+        return as_place(part_of(self.value, plain_key(key)), kind=self.kind) if found is None else found
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.become(_with_part(self.value, _plain_key(key), plain(value)))
+        self.become(with_part(self.value, plain_key(key), plain(value)))
 
     def __len__(self) -> int:
         return len(np.broadcast_to(np.int8(0), self.shape))
@@ -95,15 +107,15 @@ class PlaceOfArray(Assignable):
 
     def copy(self, order: str = "C") -> Any:
         """An array of its own with these contents."""
-        return as_place(jnp.array(self.value))
+        return as_place(jnp.array(self.value), kind=self.kind)
 
     def flatten(self, order: str = "C") -> Any:
         """A copy with one dimension."""
-        return as_place(jnp.array(jnp.ravel(self.value, order=order)))
+        return as_place(jnp.array(jnp.ravel(self.value, order=order)), kind=self.kind)
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """A copy of another dtype."""
-        return as_place(jnp.array(jnp.asarray(self.value).astype(dtype)))
+        return as_place(jnp.array(jnp.asarray(self.value).astype(dtype)), kind=self.kind)
 
     def tolist(self) -> Any:
         """The elements, as nested lists of numbers."""
@@ -144,8 +156,43 @@ class PlaceOfArray(Assignable):
         object.__setattr__(self, name, value)
 
 
+def _kind(*values: Any) -> Any:
+    """The class that what is made of these values has in Python, `numpy.ndarray` or `jax.Array`; a choice where only the run knows it.
+
+    Raises:
+      ArraysHeld: only a trace in which arrays are places can tell.
+    """
+    kinds = [_kind_of(value) for value in values]
+    if any(kind is jax.Array for kind in kinds):
+        return jax.Array
+    return next((kind for kind in kinds if kind is not np.ndarray), np.ndarray)
+
+
+def _kind_of(value: Any) -> Any:
+    if is_given(value):
+        return value.kind
+    if not isinstance(value, jax.Array) or not LOCAL.repeated.has_jaxs:
+        return np.ndarray
+    if np.ndim(value):
+        hold_arrays(StagingError(f"{user_location()}\n  {_UNKNOWN}"))
+    return jax.Array
+
+
 def _made_by(operation: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, *others: as_place(operation(self, *others))
+    return lambda self, *others: as_place(operation(self, *others), kind=_kind(self, *others))
+
+
+def _in_place(update: Callable[..., Any], operation: Callable[..., Any]) -> Callable[..., Any]:
+    """``x += v``: of an array of JAX's, or by one, what ``x + v`` is."""
+
+    def updated(self: Any, other: Any) -> Any:
+        may_be_numpys()  # the caller's are, perhaps
+        kind = _kind(self, other)
+        if kind is not np.ndarray and kind is not jax.Array:
+            raise StagingError(f"{user_location()}\n  {_EITHER}")
+        return operation(self, other) if kind is jax.Array else update(self, other)
+
+    return updated
 
 
 for _name in (
@@ -153,6 +200,9 @@ for _name in (
     *(f"__{name}__" for name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "invert", "abs")),
 ):
     setattr(PlaceOfArray, _name, _made_by(getattr(PlaceOfArray, _name)))
+for _name in _BINARY:
+    _updated = _in_place(getattr(PlaceOfArray, f"__i{_name}__"), getattr(PlaceOfArray, f"__{_name}__"))
+    setattr(PlaceOfArray, f"__i{_name}__", _updated)
 
 
 class GivenArray(PlaceOfArray, Variable):
@@ -164,6 +214,7 @@ class GivenArray(PlaceOfArray, Variable):
     """
 
     __slots__ = ("is_written", "number")
+    kind = np.ndarray
 
     def __init__(self, array: Any, number: int, label: str) -> None:
         self.number, self.is_written = number, False
@@ -201,18 +252,20 @@ class GivenArray(PlaceOfArray, Variable):
 
 
 class LocalArray(PlaceOfArray):
-    """An array that the program makes, in a trace in which such are places (`births.ArraysHeld`): an object with one attribute.
+    """An array that the program makes, in a trace in which such are places (`births.ArraysHeld`): an object with two attributes.
 
     Attributes:
       held: what it holds now. As long as that is known while tracing, it is an array of NumPy's, which nothing writes to.
+      kind: its class in Python, `numpy.ndarray` or `jax.Array`; one of the two where only the run knows it.
     """
 
-    __slots__ = ("held",)
+    __slots__ = ("held", "kind")
     __autograph_is_plain__ = True
     held: Any
 
-    def __init__(self, held: Any) -> None:
+    def __init__(self, held: Any, kind: Any = np.ndarray) -> None:
         object.__setattr__(self, "held", held)
+        object.__setattr__(self, "kind", kind)
 
     @property
     def value(self) -> Any:
@@ -263,7 +316,7 @@ class LocalArray(PlaceOfArray):
         """A view of another shape."""
         new = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
         if order != "C" or not all(isinstance(each, int | np.integer) for each in new):
-            return as_place(jnp.reshape(self.value, new, order=order))
+            return as_place(jnp.reshape(self.value, new, order=order), kind=self.kind)
         fixed = np.broadcast_to(np.int8(0), self.shape).reshape(new).shape
         return ArrayView(self, NewShape(fixed), fixed)
 
@@ -273,7 +326,7 @@ class LocalArray(PlaceOfArray):
 
     def sorted_copy(self, axis: int = -1, **options: Any) -> Any:
         """What the method `sort` of JAX's arrays returns."""
-        return as_place(jnp.sort(self.value, axis, **options))
+        return as_place(jnp.sort(self.value, axis, **options), kind=self.kind)
 
     def resize(self, *shape: Any, refcheck: bool = True) -> None:
         """Change the shape in place: with zeros after the elements, or without those that are too many."""
@@ -285,9 +338,9 @@ class LocalArray(PlaceOfArray):
         return repr(self.held)
 
 
-def given_as_place(value: Any) -> Any:
-    """An array that a trace is given, as a place; anything else as it is."""
-    place = as_place(value)
+def given_as_place(value: Any, kind: Any) -> Any:
+    """An array that a trace is given, of JAX's or of NumPy's, as a place; anything else as it is."""
+    place = as_place(value, kind=kind)
     if place is not value:
         LOCAL.repeated.note_given(place)
     return place
@@ -301,15 +354,15 @@ def note_write(target: Any, refusal: Exception) -> None:
         LOCAL.repeated.note_write(target, refusal)
 
 
-def as_place(value: Any, of_any_rank: bool = False) -> Any:
-    """An array that the program has made, as a place where arrays are; anything else, and scalars, as they are."""
+def as_place(value: Any, of_any_rank: bool = False, *, kind: Any = np.ndarray) -> Any:
+    """An array that the program has made, of JAX's or of NumPy's, as a place where arrays are; anything else, and scalars, as they are."""
     if not LOCAL.places or not isinstance(value, jax.core.Tracer | jax.Array | np.ndarray):
         return value
     if not (np.ndim(value) or of_any_rank):
         return value
     if LocalArray in LOCAL.linked:
-        return LANGUAGE.operators.classes.of_references(LocalArray)(value)
-    place = LocalArray(value)
+        return LANGUAGE.operators.classes.of_references(LocalArray)(value, kind)
+    place = LocalArray(value, kind)
     LANGUAGE.operators.journal.born(place)
     return place
 
@@ -339,8 +392,13 @@ class ArrayView(PlaceOfArray):
 
     def __init__(self, base: PlaceOfArray, key: Any, shape: tuple[int, ...]) -> None:
         object.__setattr__(self, "_base", base)
-        object.__setattr__(self, "_key", _plain_key(key))
+        object.__setattr__(self, "_key", plain_key(key))
         object.__setattr__(self, "_shape", tuple(shape))
+
+    @property
+    def kind(self) -> Any:
+        """That of the whole array."""
+        return self._base.kind
 
     @property
     def value(self) -> jax.Array:
@@ -351,7 +409,7 @@ class ArrayView(PlaceOfArray):
         elif isinstance(self._key, NewShape):
             found = jnp.reshape(whole, self._key.shape)
         else:
-            found = _part_of(whole, self._key)
+            found = part_of(whole, self._key)
         return found
 
     @property
@@ -376,7 +434,7 @@ class ArrayView(PlaceOfArray):
         elif isinstance(self._key, NewShape):
             self._base.become(jnp.reshape(part, self._base.shape))
         else:
-            self._base.become(_with_part(self._base.value, self._key, part))
+            self._base.become(with_part(self._base.value, self._key, part))
         return self
 
     def __repr__(self) -> str:
@@ -397,8 +455,8 @@ class _ViewParts:
     def tree_flatten(self) -> tuple[list[Any], Any]:
         base, key = self.view._base, self.view._key
         parts = key if isinstance(key, tuple) else (key,)
-        numbers = [part for part in parts if _is_number(part)]
-        pattern = tuple(None if _is_number(part) else ("at", _frozen(part)) for part in parts)
+        numbers = [part for part in parts if is_number(part)]
+        pattern = tuple(None if is_number(part) else ("at", _frozen(part)) for part in parts)
         if isinstance(base, ArrayView):
             inner, outer = _ViewParts(base).tree_flatten()
             return [*inner, *numbers], (outer, len(inner), pattern, self.view._shape)
@@ -433,11 +491,11 @@ class FlatView:
         self._base = base
 
     def __getitem__(self, key: Any) -> Any:
-        return jnp.ravel(self._base.value)[_plain_key(key)]
+        return jnp.ravel(self._base.value)[plain_key(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         flat = jnp.ravel(self._base.value)
-        new = _with_part(flat, _plain_key(key), plain(value))
+        new = with_part(flat, plain_key(key), plain(value))
         self._base.become(new.reshape(self._base.shape))
 
     def __len__(self) -> int:
@@ -447,59 +505,9 @@ class FlatView:
         return iter(jnp.ravel(self._base.value))
 
 
-def _part_of(whole: Any, key: Any) -> Any:
-    return (jnp.asarray(whole) if _is_traced_key(key) else whole)[key]
-
-
-def _with_part(whole: Any, key: Any, part: Any) -> Any:
-    """An array with ``part`` at ``key``, in the array's dtype, as NumPy assigns."""
-    if isinstance(whole, np.ndarray) and not isinstance(part, jax.Array) and not _is_traced_key(key):
-        new = whole.copy()
-        new[key] = part
-        return new
-    whole = jnp.asarray(whole)
-    return whole.at[key].set(jnp.asarray(part).astype(whole.dtype))
-
-
-def _is_traced_key(key: Any) -> bool:
-    return any(isinstance(part, jax.Array) for part in (key if isinstance(key, tuple) else (key,)))
-
-
 def is_given(value: Any) -> bool:
     """Whether this is a place that is used as an array. By its class: what is one of several says that it is of theirs."""
     return issubclass(type(value), PlaceOfArray)
-
-
-def is_view(key: Any) -> bool:
-    """Whether NumPy returns a view for this key: it is made of integers and slices."""
-    return all(map(_is_basic, key)) if isinstance(key, tuple) else _is_basic(key)
-
-
-def _is_basic(part: Any) -> bool:
-    if isinstance(part, slice):
-        return all(each is None or isinstance(each, int | np.integer) for each in (part.start, part.stop, part.step))
-    return part is None or part is ... or _is_number(plain(part))
-
-
-def _is_number(part: Any) -> bool:
-    if isinstance(part, bool | np.bool_) or part is None or isinstance(part, slice | str):
-        return False
-    dtype = getattr(part, "dtype", None)
-    return isinstance(part, int) or (dtype is not None and np.ndim(part) == 0 and np.issubdtype(dtype, np.integer))
-
-
-def _plain_key(key: Any) -> Any:
-    return tuple(map(plain, key)) if isinstance(key, tuple) else plain(key)
-
-
-def _shape_of(shape: tuple[int, ...], key: Any) -> tuple[int, ...]:
-    """The shape of what a key of integers and slices takes of an array."""
-    parts = key if isinstance(key, tuple) else (key,)
-    fixed = tuple(0 if _is_number(plain(part)) else part for part in parts)
-    used = sum(part is not None and part is not ... for part in fixed)
-    if used > len(shape) or 0 in shape:
-        return tuple(jax.eval_shape(lambda a: a[fixed], jax.ShapeDtypeStruct(shape, np.int32)).shape)
-    return np.broadcast_to(np.int8(0), shape)[fixed].shape
 
 
 def _frozen(part: Any) -> Any:

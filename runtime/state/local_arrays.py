@@ -24,27 +24,33 @@ def makes_arrays(called: Any) -> bool:
         return True
     if is_given(owner):
         return False
-    names = (getattr(each, "__module__", None) for each in (called, type(called), type(owner)))
+    return is_numpys(called) or is_numpys(owner)
+
+
+def is_numpys(called: Any) -> bool:
+    """Whether this is a function of NumPy's, or another object of its."""
+    names = (getattr(each, "__module__", None) for each in (called, type(called)))
     return any(isinstance(name, str) and (name + ".").startswith("numpy.") for name in names)
 
 
 def making_places(called: Any, call: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy's that is called as ``call``, whose results are places."""
     is_of_any_rank = any(called is each for each in _OF_ANY_RANK)
+    kind = jax.Array if isinstance(getattr(called, "__self__", None), jax.Array) else np.ndarray
 
     @functools.wraps(call, updated=())
     def make(*args: Any, **kwargs: Any) -> Any:
         result = call(*args, **kwargs)
         if type(result) in (tuple, list):
-            return type(result)(map(as_place, result))
-        return as_place(result, is_of_any_rank)
+            return type(result)(as_place(each, kind=kind) for each in result)
+        return as_place(result, is_of_any_rank, kind=kind)
 
     return make
 
 
 def with_places(values: Any) -> Any:
-    """The arguments of a function that is traced, with places where arrays are."""
-    return tree_map(given_as_place, values)
+    """The arguments of a function that JAX traces, with places where arrays are."""
+    return tree_map(lambda value: given_as_place(value, jax.Array), values)
 
 
 def without_places(values: Any) -> Any:

@@ -21,17 +21,17 @@ METHODS_IN_PLACE = frozenset(["fill", "put", "partition", "resize"])
 
 
 class ArraysWritten(TraceAgain):
-    """A trace writes in place to an array that its caller has.
+    """A trace writes in place to an array that its caller has, or depends on which of the caller's arrays are NumPy's.
 
     Attributes:
       program: the program that is traced.
-      number: that of the array among its inputs.
+      number: that of the array among its inputs; None if none is written.
     """
 
     is_for_caller = True
 
-    def __init__(self, program: Any, number: int) -> None:
-        super().__init__(f"array {number} is written in place")
+    def __init__(self, program: Any, number: int | None) -> None:
+        super().__init__("the caller's arrays are written in place, or told apart by their kinds")
         self.program, self.number = program, number
 
 
@@ -65,6 +65,20 @@ def will_write(target: Any) -> None:
                 f"  Write to {name!r} itself, by an index; or to a copy, x = x.copy()."
             )
         seen = STAGING.viewed(seen)
+
+
+def may_be_numpys() -> bool:
+    """Whether ``x += v`` of an array whose kind the trace has not kept may write to one of NumPy's, in place.
+
+    Raises:
+      ArraysWritten: the caller has given arrays of NumPy's, and the trace was not told so.
+    """
+    followed, known = LOCAL.followed, LOCAL.repeated
+    if followed is not None and not followed.program.tells_numpys:
+        followed.program.tells_numpys = True
+        if followed.is_called and followed.awaited:
+            raise ArraysWritten(followed.program, None)
+    return known is not None and known.has_numpys
 
 
 def is_awaited(value: Any) -> bool:

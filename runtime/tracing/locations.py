@@ -158,6 +158,17 @@ def user_line() -> tuple[str, int]:
     return ("<unknown>", 1) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
+def user_lines() -> list[tuple[str, int]]:
+    """`user_line`, and those of the calls around it, outwards."""
+    frame, found = _user_frame(), []
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not is_internal(filename) and not filename.startswith(_JAX):
+            found.append((filename, frame.f_lineno))
+        frame = frame.f_back
+    return found or [user_line()]
+
+
 def user_position_now() -> tuple[str, int, str]:
     """File, line and function of the innermost code of the user's that is running."""
     frame = _user_frame()

@@ -48,10 +48,14 @@ def effects_once() -> int:
 class Repeated:
     """A trace that is made again as often as it ends with `TraceAgain`, and what it knows from before.
 
-    Attributes: entry (the file and the first line of the function that is traced; None if it has no source).
+    Attributes:
+      entry: the file and the first line of the function that is traced; None if it has no source.
+      has_numpys: whether the caller has given it arrays of NumPy's, or it has made some: ``x += v`` writes to these in place.
+      has_jaxs: whether an array that it is given, and is none of NumPy's, has elements: they are JAX's, too.
     """
 
     entry: tuple[str, int] | None = None
+    has_numpys = has_jaxs = False
 
     def __init__(self) -> None:
         self._given: dict[int, tuple[Any, Exception | None]] = {}

@@ -13,24 +13,36 @@ from autograph._analysis.shared_arrays import shared_writes
 
 def found(text):
     node = gast.parse(textwrap.dedent(text)).body[0]
-    return shared_writes(node, walk(node))
+    return shared_writes(node, walk(node), lambda name: name == "np")
 
 
 @pytest.mark.parametrize(
     ("body", "lines"),
     [
-        ("b = a\n    b[0] = 1", {3}),
-        ("b = a\n    a[0] = 1", {3}),
-        ("b = a[1:]\n    b += 1", {3}),
-        ("b = a.T if c else a\n    b[0][1] = 1", {3}),
-        ("b = a.reshape(-1)\n    b[0] = 1", {3}),
-        ("for b in c:\n        b[0] = 1", {3}),
-        ("b, d = a, 1\n    b[0] = 1", {3}),
-        ("b = [a]\n    a[0] = 1", {3}),
-        ("b = f(a)\n    b[0] = 1", set()),
-        ("b = a + 1\n    b[0] = 1", set()),
-        ("b, d = d, b\n    b[0] = 1", set()),
-        ("b = a\n    c = b[0]", set()),
+        ("b = a\n    b[0] = 1", {3: 0}),
+        ("b = a\n    a[0] = 1", {3: 0}),
+        ("b = a[1:]\n    b += 1", {3: 0}),
+        ("b = a.T if c else a\n    b[0][1] = 1", {3: 0}),
+        ("b = a.reshape(-1)\n    b[0] = 1", {3: 0}),
+        ("for b in c:\n        b[0] = 1", {3: 0}),
+        ("b, d = a, 1\n    b[0] = 1", {3: 0}),
+        ("b = [a]\n    a[0] = 1", {3: 0}),
+        ("b = f(a)\n    b[0] = 1", {}),
+        ("b = a + 1\n    b[0] = 1", {}),
+        ("b = a[i]\n    a[0] = 1", {3: 1}),
+        ("b = a[i, j] + a[i]\n    a[0] = 1", {}),
+        ("b = a[i, j]\n    a[0] = 1", {3: 2}),
+        ("b = a[i, :2]\n    a[0] = 1", {3: 0}),
+        ("b = a[i]\n    b = a\n    a[0] = 1", {4: 0}),
+        ("b = a['k'][i]\n    a['k'][0] = 1", {3: 1}),
+        ("for b in zip(a, c):\n        a[0] = 1", {3: 1}),
+        ("b.append(a)\n    a[0] = 1", {3: 0}),
+        ("np.append(a, a)\n    a[0] = 1", {}),
+        ("f(a)\n    a[0] = 1", {}),
+        ("b.c = a\n    b.c[0] = 1", {3: 0}),
+        ("b += [a]\n    a += 1", {3: 0}),
+        ("b, d = d, b\n    b[0] = 1", {}),
+        ("b = a\n    c = b[0]", {}),
     ],
 )
 def test_writes_that_other_names_show(body, lines):
@@ -40,7 +52,32 @@ def test_writes_that_other_names_show(body, lines):
 def test_writes_that_callers_show():
     assert found("def f(a, b):\n    a[0] = 1\n    b[0] = 1\n    return b, 1\n").by_callers == {2}
     inner = found("def f(a):\n    def g(b):\n        b[0] = 1\n    a += 1\n")
-    assert (inner.by_names, inner.by_callers) == ({3}, {4})
+    assert (inner.by_names, inner.by_callers) == ({3: 0}, {4})
+    returned = found("def f(a):\n    a[0] = 1\n    return a\n")
+    assert (returned.by_callers, returned.by_results) == (set(), {2})
+
+
+def test_writes_to_attributes():
+    lines = found("def f(p):\n    q = p.x\n    r = p.y[0]\n    p.x[0] = 1\n    p.z += 1\n")
+    assert lines.attributes == {"x": 0, "y": 1}
+    assert lines.by_attributes == {4: {"x"}, 5: {"z"}}
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("b = g(a)\n    return a", {2}),
+        ("g(a)\n    return a", {2}),
+        ("a = g(a)\n    return a", set()),
+        ("b = g(a)\n    return b", set()),
+        ("b = g(a + 1)\n    return a", set()),
+        ("return g(a)", set()),
+        ("while c:\n        b = g(a)", {3}),
+        ("b = g(h(a)) + a[0]\n    return a[1]", {2}),
+    ],
+)
+def test_calls_after_which_arguments_are_read(body, lines):
+    assert found(f"def f(a):\n    {body}\n").calls == lines
 
 
 def test_sorts_of_which_the_result_is_of_no_use():

@@ -36,9 +36,9 @@ from autograph.runtime.staging.access.slices import has_span
 from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.given_arrays import is_given, note_write
-from autograph.runtime.tracing.caller_arrays import will_write, writing_place
+from autograph.runtime.tracing.caller_arrays import may_be_numpys, will_write, writing_place
 from autograph.runtime.tracing.language import LANGUAGE
-from autograph.runtime.tracing.locations import user_line, user_location
+from autograph.runtime.tracing.locations import user_lines, user_location
 from autograph.runtime.tracing.recording import LOCAL, births, hold_arrays
 
 _UNREAD = object()
@@ -441,11 +441,18 @@ class Items(InTrace):
     def will_augment(self, target: Any) -> None:
         """Report that ``target += v`` follows, which writes in place to an array of the caller's."""
         will_write(target)
-        if isinstance(target, jax.Array | np.ndarray):
-            self._refuse_shared(target)
+        if isinstance(target, jax.Array | np.ndarray) and self._is_shared(target):
+            if isinstance(target, np.ndarray) or may_be_numpys():
+                hold_arrays(_cannot_hold())
 
     def augmented_in_place(self, new: Any, target: Any, parameter: str) -> None:
-        """Refuse ``x += v`` of an array of which nothing but the caller of the function, which has no result, could see it."""
+        """Refuse ``x += v`` of an array of which nothing but the caller of the function, which has no result, could see it.
+
+        It is to see it, of an array of JAX's too: without that the statement would be of no use.
+        """
+        if is_given(new) and is_given(target) and new is not target:
+            target.become(new.value)
+            new = target
         if is_given(new):
             self.written_in_place(new, target, parameter)
         is_traced = isinstance(new, PaddedArray) or self.backend.is_traced(new)
@@ -462,22 +469,17 @@ class Items(InTrace):
 
     def _refuse_shared(self, target: Any) -> None:
         """Make the trace again, in which arrays are places, if this write is to be seen by other names than that which it is by."""
-        if (
-            LOCAL.repeated is None
-            or LOCAL.places
-            or not (np.ndim(target) or isinstance(target, np.ndarray))
-            or self.converter() is None
-        ):
-            return
-        line = user_line()
-        if self.converter().is_shared(*line, LOCAL.repeated.entry):
-            hold_arrays(
-                StagingError(
-                    f"{user_location()}\n  This writes to an array that other names may lead to, which the program must know when it makes "
-                    "that: but it has printed, called Python or assigned a Variable before this, so it cannot be traced again here.\n"
-                    "  Call the function through autograph.function."
-                )
-            )
+        if self._is_shared(target):
+            hold_arrays(_cannot_hold())
+
+    def _is_shared(self, target: Any) -> bool:
+        """Whether other names than that which it is written by may lead to an array, in a trace in which it is a value."""
+        if LOCAL.repeated is None or LOCAL.places or not (np.ndim(target) or isinstance(target, np.ndarray)):
+            return False
+        converter = self.converter()
+        return converter is not None and converter.is_shared(
+            user_lines(), max(np.ndim(target), 1), LOCAL.repeated.entry
+        )
 
     def _set(self, array: Any, key: Any, value: Any) -> Any:
         """``array`` with ``value`` at ``key``, in the array's dtype, as NumPy assigns."""
@@ -508,4 +510,12 @@ def _traced_key(what: str) -> StagingError:
     return StagingError(
         f"{user_location()}\n  {what}: the item is known only at run time.\n"
         "  Compare the key with each of them (if/elif, or match), or store the values in an array, with the key as index."
+    )
+
+
+def _cannot_hold() -> StagingError:
+    return StagingError(
+        f"{user_location()}\n  This writes to an array that other names may lead to, which the program must know when it makes "
+        "that: but it has printed, called Python or assigned a Variable before this, so it cannot be traced again here.\n"
+        "  Call the function through autograph.function."
     )

@@ -61,8 +61,9 @@ from autograph.runtime.staging.access.list_writes import ListWrites, counted_fro
 from autograph.runtime.staging.access.masks import Masks
 from autograph.runtime.staging.access.slices import Slices, Span, has_span
 from autograph.runtime.staging.access.user_methods import user_method
+from autograph.runtime.state.array_keys import is_view
 from autograph.runtime.state.array_operators import plain
-from autograph.runtime.state.given_arrays import as_place, is_given, is_view
+from autograph.runtime.state.given_arrays import as_place, is_given
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, births
 
@@ -155,7 +156,7 @@ class Lookups(InTrace):
             return target[_plain(as_index(key))]
         if is_given(target):
             if not is_view(_plain(key)):
-                return as_place(self.get_item(target.value, key))
+                return as_place(self.get_item(target.value, key), kind=target.kind)
             self.check_bounds(target, as_index(key))
             found = target.view(_plain(key))
             return self._item_of_array(target.value, key) if found is None else found

@@ -45,7 +45,6 @@ from autograph.runtime.staging.access.cached_properties import first_read
 from autograph.runtime.staging.access.numbers import OF_TRACED_NUMBERS, attribute_of
 from autograph.runtime.staging.access.user_methods import has_own_equality, user_method
 from autograph.runtime.staging.access.value_errors import ValueErrors
-from autograph.runtime.tracing.caller_arrays import will_write
 from autograph.runtime.tracing.recording import LOCAL
 
 _OPERATIONS: Mapping[str, tuple[str, Callable[..., Any]]] = types.MappingProxyType(
@@ -222,7 +221,7 @@ class Operations(InTrace):
 
     def in_place(self, symbol: str, target: Any, value: Any) -> Any:
         """What ``target += value`` binds."""
-        will_write(target)
+        self.checks.will_augment(target)
         name, _ = _OPERATIONS[symbol[:-1]]
         method = user_method(type(target), f"__i{name}__")
         if method is not None:

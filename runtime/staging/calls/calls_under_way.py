@@ -247,7 +247,7 @@ class Call:
         self.given = {**dict(enumerate((*given, *_defaults(function, given, kwargs)))), **kwargs}
         held = dict(zip(self.given, arguments_in_room(self.given, rooms), strict=True))
         passed = {
-            place: _ByReference(part) if id(part) in shared or type(part) is LocalArray else part
+            place: _ByReference(part) if id(part) in shared or isinstance(part, LocalArray) else part
             for place, part in held.items()
         }
         named = {name: passed.pop(name) for name in kwargs}

@@ -1,0 +1,64 @@
+"""Keys of arrays: which of them take a view, what they take and what an array is when they have been written at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.runtime.state.array_operators import plain
+
+
+def part_of(whole: Any, key: Any) -> Any:
+    """What a key takes of an array."""
+    return (jnp.asarray(whole) if _is_traced_key(key) else whole)[key]
+
+
+def with_part(whole: Any, key: Any, part: Any) -> Any:
+    """An array with ``part`` at ``key``, in the array's dtype, as NumPy assigns."""
+    if isinstance(whole, np.ndarray) and not isinstance(part, jax.Array) and not _is_traced_key(key):
+        new = whole.copy()
+        new[key] = part
+        return new
+    whole = jnp.asarray(whole)
+    return whole.at[key].set(jnp.asarray(part).astype(whole.dtype))
+
+
+def is_view(key: Any) -> bool:
+    """Whether NumPy returns a view for this key: it is made of integers and slices."""
+    return all(map(_is_basic, key)) if isinstance(key, tuple) else _is_basic(key)
+
+
+def is_number(part: Any) -> bool:
+    """Whether a part of a key is an integer, traced or not."""
+    if isinstance(part, bool | np.bool_) or part is None or isinstance(part, slice | str):
+        return False
+    dtype = getattr(part, "dtype", None)
+    return isinstance(part, int) or (dtype is not None and np.ndim(part) == 0 and np.issubdtype(dtype, np.integer))
+
+
+def plain_key(key: Any) -> Any:
+    """A key without Variables."""
+    return tuple(map(plain, key)) if isinstance(key, tuple) else plain(key)
+
+
+def shape_of(shape: tuple[int, ...], key: Any) -> tuple[int, ...]:
+    """The shape of what a key of integers and slices takes of an array."""
+    parts = key if isinstance(key, tuple) else (key,)
+    fixed = tuple(0 if is_number(plain(part)) else part for part in parts)
+    used = sum(part is not None and part is not ... for part in fixed)
+    if used > len(shape) or 0 in shape:
+        return tuple(jax.eval_shape(lambda a: a[fixed], jax.ShapeDtypeStruct(shape, np.int32)).shape)
+    return np.broadcast_to(np.int8(0), shape)[fixed].shape
+
+
+def _is_traced_key(key: Any) -> bool:
+    return any(isinstance(part, jax.Array) for part in (key if isinstance(key, tuple) else (key,)))
+
+
+def _is_basic(part: Any) -> bool:
+    if isinstance(part, slice):
+        return all(each is None or isinstance(each, int | np.integer) for each in (part.start, part.stop, part.step))
+    return part is None or part is ... or is_number(plain(part))
