@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -22,6 +22,7 @@ from autograph.runtime.containers.keyed_lists import NoKeyError
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.searched_lists import NoItemError
 from autograph.runtime.containers.traced_lists import EmptyListError
+from autograph.runtime.effects.absences import ABSENCES, is_unbound
 from autograph.runtime.effects.as_python import as_now
 from autograph.runtime.effects.raise_sites import (
     Recipe,
@@ -33,20 +34,23 @@ from autograph.runtime.effects.raise_sites import (
     resolved,
     shows_tracer,
 )
-from autograph.runtime.effects.raising import Scope, Tried, catching, current, leave, leaving_refused, remade
+from autograph.runtime.effects.raising import Scope, Tried, catching, current, leave, leaving_refused
+from autograph.runtime.effects.remaking import carries_values, is_new, made_again, note_handled, remade, site_of
 from autograph.runtime.effects.snapshots import with_snapshots, write_as_shown
 from autograph.runtime.effects.traced_texts import DeferredText, TracedText
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.heap.journal import AttributePlace, Journal
+from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.large_ints import too_large, too_large_for_arrays
 from autograph.runtime.layouts.list_room import OutOfRoom
-from autograph.runtime.layouts.one_of import each_purely, is_one_of
+from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.one_of import each, each_purely, is_one_of
+from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
 from autograph.runtime.layouts.pytrees import for_jax, in_order, is_pytree, tree_leaves, tree_map
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
 from autograph.runtime.state.array_operators import plain
@@ -60,13 +64,9 @@ from autograph.runtime.tracing.locations import (
     raised_in,
     user_location,
     user_position,
-    user_position_now,
 )
 from autograph.runtime.tracing.recording import LOCAL, effects_once, repeated
 
-_FREE = "cannot access free variable"
-# What a block may find absent, and a later iteration of a loop around it may find there.
-ABSENCES = (NameError, AttributeError, LookupError)
 _ABSENT_WHILE_TRACING = (EmptyListError, NoKeyError, NoItemError)  # each the Python error that is its base
 _PYTHONS = (*ABSENCES, ArithmeticError, TypeError, ValueError, StopIteration)
 _STAGING_PACKAGES = ("autograph", "jax", "jaxlib")
@@ -105,14 +105,35 @@ class Raising(InTrace):
         """
         if not self._is_remembered():
             return error
+        if type(error) is Optional:
+            error = self._present(error)
+        if is_one_of(error):
+            return self._one_of(error)
         scope = current().scope
         if isinstance(error, type) and issubclass(error, BaseException):
             error = error()
+        elif isinstance(error, BaseException) and not isinstance(error, BothRaise) and not is_new(error):
+            current().named = error
         if self.journal.is_open:
             self.journal.regions[-1].raising = error
         elif scope is not None:
             scope.last = error
         return error
+
+    def _present(self, error: Optional) -> Any:
+        """An exception that may be None."""
+        if not is_known(present_in(error)):
+            self.raise_unless(present_in(error), TypeError("exceptions must derive from BaseException"))
+        return held_in(error)
+
+    def _one_of(self, error: Any) -> Exception:
+        """Raise the one of several exceptions that the run chooses."""
+
+        def fail(one: Any) -> None:
+            raise self.raised(one)
+
+        each(error, fail)
+        return self.stopped()
 
     def _is_remembered(self) -> bool:
         """Whether an exception made here may be one of a program.
@@ -125,6 +146,8 @@ class Raising(InTrace):
 
     def exception(self, kind: Any, *args: Any, **kwargs: Any) -> Any:
         """``kind(*args, **kwargs)``, remembering how it was made: at run time it is made again, of the values."""
+        if is_one_of(kind):
+            return each(kind, lambda one: self.exception(one, *args, **kwargs))
         is_kind = isinstance(kind, type) and issubclass(kind, BaseException)
         content = (args, kwargs)
         if not is_kind or not self._is_remembered():
@@ -159,13 +182,12 @@ class Raising(InTrace):
         """
 
         def fail() -> None:
-            raised = self.raised(error if isinstance(error, BaseException) else error())
-            if is_check:
-                made = current().recipe
-                recipe = made[1] if made is not None and made[0] is raised else Recipe.of(raised)
-                recipe.is_check = True
-                current().recipe = raised, recipe
-            raise raised
+            raised = error if isinstance(error, BaseException) else error()
+            if self._is_remembered():
+                if not is_new(raised):
+                    current().recipe = raised, Recipe.of(raised)
+                current().recipe[1].is_check = is_check
+            raise self.raised(raised)
 
         self._staged_if(condition, None, fail, [], NO_SNAPSHOT)
 
@@ -302,7 +324,7 @@ class Raising(InTrace):
         """Leave in the program that it raises ``error``, which so many ``try`` statements may catch: those around it, by default."""
         tries = self.tries() if tries is None else tries
         if (again := remade(error)) is not None:
-            return leave(1, [again.values], [again.site], tries)
+            return leave(1, [again.values], [again.site], tries, _held(error))
         made, current().recipe = current().recipe, None
         is_of_program = made is not None and made[0] is error
         recipe = made[1] if made is not None and is_of_program else Recipe.of(error)
@@ -310,7 +332,7 @@ class Raising(InTrace):
             recipe.kind = _python_class(error)
         if not is_of_program and (said := of_arrays(error)) is not None:
             recipe = Recipe.of((AttributeError if isinstance(error, AttributeError) else TypeError)(said))
-        site, values = self._site(recipe, error)
+        site, values = site_of(recipe, error)
         error.__traceback__ = None  # its frames hold what the block has made
         text = "" if values or has_text(error.args) or not str(error) else f"\n    {error}"
         if site.is_text_of_tracers:
@@ -323,14 +345,8 @@ class Raising(InTrace):
                 f"{site.where}\n  {site.name} depends on a traced condition here, and a bare jax.jit around converted "
                 f"code cannot raise exceptions.{text}\n  Call the function through autograph.function."
             ) from None
-        leave(1, [values], [site], 0 if isinstance(error, OutOfRoom) else tries)
-
-    def _site(self, recipe: Recipe, error: BaseException) -> tuple[Site, list[Any]]:
-        """Where an exception is raised, and the values that it carries."""
-        values = Site.values(recipe.content)
-        related = [remade(error.__cause__), remade(error.__context__)]
-        site = Site(recipe, error, user_position(error.__traceback__) or user_position_now(), related)
-        return site, [*values, *(value for each in related if each is not None for value in each.values)]
+        held = _held(error) if error is current().named else None
+        leave(1, [values], [site], 0 if isinstance(error, OutOfRoom) else tries, held)
 
     def handled(self, error: BaseException) -> BaseException:
         """An exception that Python gives to a handler: the texts in it wait for the values that they are made of."""
@@ -340,9 +356,9 @@ class Raising(InTrace):
         recipe = made[1]
         if recipe.has_own_init:
             recipe.initialize(error, recipe.content)
-        site, values = self._site(recipe, error)
+        site, values = site_of(recipe, error)
         site.defer_texts(error, values)
-        current().handled.append((error, Remade(site, values)))
+        note_handled([(error, Remade(site, values))])
         return error
 
     def end_block(self) -> None:
@@ -376,6 +392,11 @@ class _Suppress(suppress):
                 return True
             raise
         return bool(super().__exit__(*error))
+
+
+def _held(error: BaseException) -> BaseException | None:
+    """An exception that a handler is to be given itself: others may refer to it."""
+    return error if is_plain_object(error) else None
 
 
 def _caught(error: BaseException) -> StagingError:
@@ -419,23 +440,6 @@ def is_outcome(error: BaseException) -> bool:
     return _STAND_INS.search(text) is None or _OPERANDS.match(text) is not None
 
 
-def may_be_bound(error: BaseException, names: Sequence[str]) -> bool:
-    """Whether what the error finds absent may come from a statement that binds these variables."""
-    return error.name in names if isinstance(error, NameError) else True
-
-
-def is_absence_of(kind: type[BaseException], name: str | None, place: Any) -> bool:
-    """Whether an error of this class, about this name, may say that this place holds nothing."""
-    if isinstance(place, AttributePlace):
-        return issubclass(kind, AttributeError) and name in (None, place.attribute)
-    return issubclass(kind, NameError) and name in (None, place.name)
-
-
-def is_unbound(error: BaseException) -> bool:
-    """Whether a variable of a function has no value."""
-    return isinstance(error, UnboundLocalError) or (isinstance(error, NameError) and _FREE in str(error))
-
-
 def refuse_large_int(error: Exception) -> None:
     """Say which Python int an array cannot hold, if the error is of that, and where.
 
@@ -472,13 +476,6 @@ def _is_pythons(error: BaseException) -> bool:
     return not is_of_jax(raised_in(error.__traceback__))
 
 
-def carries_values(error: BaseException) -> bool:
-    """Whether an exception is made of traced values."""
-    made = current().recipe
-    content = made[1].content if made is not None and made[0] is error else error.args
-    return bool(Site.values(content))
-
-
 def _as_read(values: Any) -> Any:
     """What a text is made of, as it is now: a snapshot of an object whose class defines its text."""
     return tree_map(_traced_value, with_snapshots(in_order(with_dicts_by_path(values, shows_order=True))))
@@ -488,7 +485,7 @@ def _traced_value(leaf: Any) -> Any:
     """The present value of a Variable in a program, or a size that is known only at run time, or how an exception is made; anything
     else as it is."""
     if isinstance(leaf, BaseException):
-        return remade(leaf) or leaf
+        return made_again(leaf) or leaf
     value = jnp.asarray(leaf) if is_symbolic_size(leaf) else plain(leaf)
     return value if isinstance(value, jax.core.Tracer) else leaf
 
@@ -564,7 +561,7 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
         raising.raise_later(error, scope.tries)  # it is raised if none of those before it was
         return None
     finally:
-        current().scope, current().recipe = outer, None
+        current().scope, current().recipe, current().named = outer, None, None
         scope.forget()
         if outer is None:
             current().handled.clear()

@@ -20,6 +20,7 @@ from autograph.runtime.code.code_names import OPERATORS, names_in
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Place, contents
+from autograph.runtime.layouts.objects import error_attributes
 from autograph.runtime.layouts.one_of import OneOf, candidates_of
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
@@ -132,7 +133,7 @@ class Reach:
         names = self._slots.get(kind)
         if names is None:
             names = self._slots[kind] = _slots_of(kind)
-        return _in_slots(value, names) | namespace_of(value)
+        return _in_slots(value, names) | error_attributes(value) | namespace_of(value)
 
     def _function(self, function: types.FunctionType) -> Iterable[Any]:
         if function.__dict__.get("__autograph_do_not_convert__"):
@@ -265,7 +266,11 @@ def _all_same(new: Collection[Any], old: Collection[Any]) -> bool:
 def is_data(value: Any) -> bool:
     """Whether this is an object of a user's class, or of a library's class for users' data."""
     kind = type(value)
-    return not is_library(kind) or str(getattr(kind, "__module__", "")).partition(".")[0] in _WALKED
+    return (
+        not is_library(kind)
+        or issubclass(kind, BaseException)
+        or str(getattr(kind, "__module__", "")).partition(".")[0] in _WALKED
+    )
 
 
 def namespace_of(value: Any) -> dict[str, Any]:
@@ -285,7 +290,7 @@ def own_namespace(value: Any) -> dict[str, Any] | None:
 
 def slots_held(value: Any) -> dict[str, Any]:
     """What the slots of an object hold."""
-    return _in_slots(value, _slots_of(type(value)))
+    return _in_slots(value, _slots_of(type(value))) | error_attributes(value)
 
 
 def _in_slots(value: Any, names: Iterable[str]) -> dict[str, Any]:

@@ -23,8 +23,9 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend
 from autograph.backends.exceptions import RaiseSite
 from autograph.backends.selected import STAGING
-from autograph.runtime.effects.raise_sites import Site
-from autograph.runtime.effects.raising import chosen, current, remade
+from autograph.runtime.effects.raise_sites import Remade, Site
+from autograph.runtime.effects.raising import chosen, current
+from autograph.runtime.effects.remaking import note_handled, remade
 from autograph.runtime.effects.staged_raises import BothRaise, is_outcome
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.attempts import WritesOfAttempt
@@ -137,7 +138,7 @@ class Attempt:
         handlers: Sequence[Handler],
         variables: Sequence[Variable],
         writes: WritesOfAttempt,
-        moment: Callable[[Sequence[Variable], WritesOfAttempt, Any], Moment],
+        moment: Callable[[Sequence[Variable], WritesOfAttempt, Any, BaseException | None], Moment],
     ) -> None:
         self.frame = LOCAL.frame
         self._place = STAGING.place()
@@ -152,8 +153,8 @@ class Attempt:
     def handles(self, kind: type[BaseException]) -> bool:
         return any(handler.takes(kind) and issubclass(kind, handler.ends) for handler in self._handlers)
 
-    def caught(self, site: Site, values: Sequence[Any]) -> tuple[RaiseSite, list[Any]]:
-        moment = self._moment(self._variables, self._writes, self._place)
+    def caught(self, site: Site, values: Sequence[Any], held: BaseException | None) -> tuple[RaiseSite, list[Any]]:
+        moment = self._moment(self._variables, self._writes, self._place, held)
         carried = [*values, *moment.values]
         return Thrown(site, self, moment), carried
 
@@ -179,8 +180,10 @@ class Attempts(InTrace):
         self._managers = managers
         self._staged_if, self._raising = conditionals.staged_if, conditionals.raising
 
-    def _moment(self, variables: Sequence[Variable], writes: WritesOfAttempt, place: Any) -> Moment:
-        return Moment(variables, writes, self.marks, place, self.journal.note_read)
+    def _moment(
+        self, variables: Sequence[Variable], writes: WritesOfAttempt, place: Any, raised: BaseException | None
+    ) -> Moment:
+        return Moment(variables, writes, self.marks, place, self.journal.note_read, raised)
 
     def goes_on(self) -> Any:
         """Whether no exception that a handler catches has been raised where this runs; traced, if it is known only at run time."""
@@ -394,11 +397,11 @@ class _Statement:
         sites: list[Any] = attempted.received.sites
         for number, thrown in enumerate(sites, 1):
             handler = attempted.attempt.handler_of(thrown)
-            key = (handler, thrown.site) if handlers[handler].asks else (handler, None)
+            key = (handler, thrown.site, id(thrown.moment.raised)) if handlers[handler].asks else (handler, None, 0)
             groups.setdefault(key, []).append(number)
         return [
             (numbers, lambda k=k, numbers=numbers: self._handle(attempted, handlers[k], numbers))  # type: ignore[misc]
-            for (k, _), numbers in groups.items()
+            for (k, *_), numbers in groups.items()
         ]
 
     def _handle(self, attempted: _Attempted, handler: Handler, numbers: Sequence[int]) -> Any:
@@ -420,8 +423,9 @@ class _Statement:
             if sites[each - 1].site == site:
                 others = received.payloads[each - 1][: len(values)]
                 values = [jnp.where(received.code == each, new, old) for new, old in zip(others, values, strict=True)]
-        handled = site.stand_ins(values)
-        current().handled += handled
+        raised = moments[0].raised
+        handled = site.stand_ins(values) if raised is None else [(raised, Remade(site, values))]
+        note_handled(handled)
         error = handled[0][0]
         try:
             raise error
