@@ -259,10 +259,14 @@ class TracedList(SplicedList):
         contents = self.contents()
         return self.holding(copy.deepcopy(contents, memo) if isinstance(contents, tuple) else contents)
 
+    def _check(self, condition: Any, message: str) -> None:
+        """Raise an `IndexError` where the condition does not hold, if that has a way to the caller."""
+        if self.checks is not None and self.checks.can_raise_later(IndexError):
+            self.checks.raise_unless(condition, IndexError(message), is_check=True)
+
     def _index(self, key: Any, message: str) -> Any:
         length = self.size()
-        if self.checks is not None and self.checks.can_raise_later(IndexError):
-            self.checks.raise_unless((key < length) & (key >= -length), IndexError(message), is_check=True)
+        self._check((key < length) & (key >= -length), message)
         return key + jnp.where(key < 0, length, 0)
 
     def _traces(self, key: Any) -> bool:
@@ -455,7 +459,10 @@ class TracedList(SplicedList):
             if not list.__len__(self):
                 raise EmptyListError("pop from empty list")
             return list.pop(self, index)
-        message = "pop from empty list" if isinstance(index, int) and index == -1 else "pop index out of range"
+        message = "pop from empty list"
+        if not (isinstance(index, int) and index in (0, -1)):
+            self._check(self.size() > 0, message)
+            message = "pop index out of range"
         place = self.stack_checked(index, message)
         held = self._held
         value = held.unreserved().element(place)
