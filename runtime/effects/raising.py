@@ -82,6 +82,17 @@ class Current:
         self.refusing: list[tuple[Any, tuple[type[BaseException], ...]]] = []
         self.handled: list[tuple[BaseException, Remade, dict[str, Any]]] = []
 
+    def surroundings(self) -> tuple[list[Any], ...]:
+        """What surrounds what runs, for `restore`."""
+        return [*self.tried], [*self.catches], [*self.managers], [*self.refusing]
+
+    def restore(self, surroundings: tuple[list[Any], ...]) -> None:
+        """Let what surrounded a call surround what runs after it, and nothing else.
+
+        A generator that is left where it yields, in a ``try``, does not leave that until it is closed.
+        """
+        self.tried[:], self.catches[:], self.managers[:], self.refusing[:] = surroundings
+
 
 def current() -> Current:
     """What goes on in this thread, which begins with nothing."""
@@ -314,16 +325,21 @@ def leaving_refused(*kinds: type[BaseException]) -> Iterator[None]:
         yield
         return
     scope.tries += 1
-    current().refusing.append((LOCAL.frame, kinds))
-    inside = [_Refusing()] if current().catches else []
-    current().catches += inside
+    entry, inside = (LOCAL.frame, kinds), _Refusing()
+    current().refusing.append(entry)
+    if current().catches:
+        current().catches.append(inside)
     try:
         yield
-    finally:
+    finally:  # of a generator, perhaps, that is closed when something else runs
         scope.tries -= 1
-        current().refusing.pop()
-        if inside:
-            current().catches.remove(inside[0])
+        drop(current().refusing, entry)
+        drop(current().catches, inside)
+
+
+def drop(held: list[Any], entry: Any) -> None:
+    """Take this very object out of a list, if it is still there."""
+    held[:] = [each for each in held if each is not entry]
 
 
 def check_finally(where: Callable[[], str], what: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import jax
@@ -34,7 +34,7 @@ from autograph.runtime.effects.raise_sites import (
     resolved,
     shows_tracer,
 )
-from autograph.runtime.effects.raising import Scope, Tried, catching, current, leave, leaving_refused
+from autograph.runtime.effects.raising import Scope, Tried, catching, current, drop, leave, leaving_refused
 from autograph.runtime.effects.remaking import carries_values, is_new, made_again, note_handled, remade, site_of
 from autograph.runtime.effects.snapshots import with_snapshots, write_as_shown
 from autograph.runtime.effects.traced_texts import DeferredText, TracedText
@@ -251,15 +251,17 @@ class Raising(InTrace):
     @contextmanager
     def tried(self) -> Iterator[None]:
         """Surrounds a ``try`` that has a ``finally``."""
-        current().tried.append(Tried())
+        tried = Tried()
+        current().tried.append(tried)
         try:
             yield
         finally:
-            current().tried.pop()
+            drop(current().tried, tried)
 
     def finally_block(self) -> Any:
         """Surrounds what is in the ``finally``: where the ``try`` may have raised, nothing may be raised or printed there."""
-        return current().tried[-1].after()
+        tried = current().tried
+        return tried[-1].after() if tried else nullcontext()  # of a generator that is closed after the call
 
     def tries(self) -> int:
         """How many ``try`` statements that catch staged raises surround what runs."""
@@ -526,6 +528,7 @@ def in_scope(call: Callable[[], Any], raising: Raising, function: Any) -> Any:
 
 def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, place: Any, outer: Any) -> Any:
     current().scope = scope = Scope(place, outer)
+    surroundings = current().surroundings()
     try:
         result = call()
         raising.journal.check_unreported()
@@ -562,6 +565,7 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
         return None
     finally:
         current().scope, current().recipe, current().named = outer, None, None
+        current().restore(surroundings)
         scope.forget()
         if outer is None:
             current().handled.clear()

@@ -354,7 +354,8 @@ class _Statement:
 
             with STAGING.receiving(catches) as received:
                 attempted = _Attempted(attempt, received)
-                current().catches.append(attempt)
+                around = current().catches
+                around.append(attempt)
                 try:
                     attempted.value = body()
                 except Exception as error:
@@ -367,7 +368,7 @@ class _Statement:
                     elif isinstance(error, BothRaise):
                         raise  # to what is around
                 finally:
-                    current().catches.remove(attempt)
+                    around.remove(attempt)  # nothing is called, which could exceed the recursion limit
             return attempted
 
     def _may_be_handled(self, error: BaseException) -> bool:
