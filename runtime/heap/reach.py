@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from autograph.runtime.code.code_names import OPERATORS, names_in
+from autograph.runtime.code.code_names import OPERATORS, codes_in, names_in
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Place, contents
@@ -39,6 +39,7 @@ _COPIED = 1 << 20  # bytes of an array; of a larger one a digest tells whether i
 _WALKED = frozenset(["collections", "types", "weakref", "argparse"])  # libraries whose objects are the user's data
 _SCALARS = frozenset([int, float, complex, bool, str, bytes, type(None), type(...), range, slice, types.CodeType])
 _CLOSED = (jax.Array, np.generic, types.ModuleType, types.FrameType, types.GeneratorType, types.CoroutineType)
+_STORES = ("STORE_DEREF", "STORE_GLOBAL")
 _OPERATION, _IN_PLACE = dis.opmap["BINARY_OP"], 13  # from that argument on, the operations are augmented assignments
 FUNCTIONS_IN = types.MappingProxyType(
     {
@@ -215,19 +216,33 @@ def values_used(function: types.FunctionType) -> Iterator[Any]:
 
 def uses_constants_only(functions: Iterable[Callable[..., Any]]) -> bool:
     """Whether all that functions have from outside, beside Python's builtins, is constants, containers of such, and functions like them."""
-    pending: list[Any] = list(functions)
-    seen = set(map(id, pending))
-    while pending:
-        value = pending.pop()
+    return constants_used(functions) is not None
+
+
+def constants_used(values: Iterable[Any]) -> list[Any] | None:
+    """The containers and functions that functions and containers lead to, themselves among them; None if not all is constants."""
+    found: list[Any] = list(values)
+    seen = set(map(id, found))
+    for value in found:  # which gets longer
         parts = _parts_of_constant(value)
         if parts is None:
-            return False
+            return None
         if _SCALARS.issuperset(map(type, parts)):
             continue
         new = [part for part in parts if type(part) not in _SCALARS and id(part) not in seen]
         seen.update(map(id, new))
-        pending += new
-    return True
+        found += new
+    return found
+
+
+def may_be_written(value: Any) -> bool:
+    """Whether this is a container that can be written, or a function that binds variables of others."""
+    if type(value) is not types.FunctionType:
+        return type(value) not in (tuple, frozenset)
+    stored = (
+        each for code in codes_in(value.__code__) for each in dis.get_instructions(code) if each.opname in _STORES
+    )
+    return any(each.opname == "STORE_GLOBAL" or each.argval in value.__code__.co_freevars for each in stored)
 
 
 def _parts_of_constant(value: Any) -> Collection[Any] | None:
