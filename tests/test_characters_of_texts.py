@@ -484,21 +484,3 @@ def test_a_text_that_is_one_of_several_is_indexed_by_a_traced_number(program):
 def test_an_index_beyond_the_text_that_a_condition_selects_raises():
     with pytest.raises(IndexError, match="string index out of range"):
         ag.function(lambda x, k: ("ca" if x > 0 else "a.b")[k])(jnp.int32(1), jnp.int32(2))
-
-
-@pytest.mark.parametrize(
-    "program",
-    [
-        lambda x: [int(c) * 2 for c in f"{x}"],
-        lambda x: sum(int(c) for c in f"{x}"),
-        lambda x: {c: k for k, c in enumerate(f"{x}a")},
-        lambda x: [c for c in f"{x}ab" if c != "1"],
-        lambda x: ([c + d for c in f"{x}" for d in "ab"], max(c for c in f"{x}")),
-        lambda x: any(c == "3" for c in f"{x}") and all(c < "9" for c in f"{x}"),
-    ],
-    ids=["list", "sum", "dict", "with a condition", "nested", "any"],
-)
-def test_comprehensions_over_an_f_string(program):
-    for x in (123, 99, 7):
-        found = ag.function(program)(jnp.array(x))
-        assert jax.tree.map(lambda leaf: leaf if isinstance(leaf, str) else int(leaf), found) == program(x)

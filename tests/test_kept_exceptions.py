@@ -326,7 +326,41 @@ def of_an_attribute(xs):
     return total, parser.failed, parser.failure.code
 
 
+def from_one_that_is_kept(xs):
+    last = None
+    for k in range(3):
+        try:
+            if xs[k] < 0:
+                raise ValueError(f"try {k}")
+            if xs[k] > 10:
+                raise KeyError(k)
+            return xs[k]
+        except (ValueError, KeyError) as e:
+            last = e
+    raise RuntimeError(f"exhausted {xs[0]}") from last
+
+
+def caught_from_one_that_may_be_none(xs):
+    last = None
+    for x in xs:
+        try:
+            if x < -2:
+                raise ValueError("low")
+            if x > 5:
+                raise KeyError("high")
+        except (ValueError, KeyError) as e:
+            last = e
+    try:
+        if xs[0] != 3:
+            raise AppError(xs[0]) from last
+    except AppError as e:
+        return e.code, str(e), repr(e.__cause__)
+    return 0, "", ""
+
+
 PROGRAMS = [
+    from_one_that_is_kept,
+    caught_from_one_that_may_be_none,
     made_before,
     written_before_and_after,
     made_in_the_body,

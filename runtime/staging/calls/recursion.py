@@ -106,8 +106,7 @@ class Recursion(InTraceOfCalls):
         if self.backend.is_eager():
             return found
         if known is not None and known.follows_all:
-            if known.left is not None:
-                self._take_one(known)
+            self._take_one(known)
             return found
         if getattr(found, "__autograph_recursion__", False):
             return found
@@ -122,11 +121,10 @@ class Recursion(InTraceOfCalls):
         @functools.wraps(found, updated=())  # libraries ask for its signature
         def call(*args: Any, **kwargs: Any) -> Any:
             calls = self.calls
-            if not calls.active:
-                met = constants_used([(function, bound, args, tuple(kwargs.values()))])
-                if met is not None:
-                    with suppress(_TooMany):
-                        return self._in_python(lambda: found(*args, **kwargs), any(map(may_be_written, met)))
+            met = None if calls.active else constants_used([(function, bound, args, tuple(kwargs.values()))])
+            if met is not None:
+                with suppress(_TooMany):
+                    return self._in_python(lambda: found(*args, **kwargs), any(map(may_be_written, met)))
             rooms = calls.rooms.get(identity_of(function), {})
             return self._call(Call(function, found, bound, args, kwargs, calls.shared, rooms))
 
@@ -147,20 +145,18 @@ class Recursion(InTraceOfCalls):
         sys.setrecursionlimit(limit * _FRAMES)
         try:
             return call()
-        except RecursionError:
-            if writes or effects_recorded() != self._effects:
-                raise
-            raise _TooMany from None
+        except RecursionError as error:
+            raise (error if writes or effects_recorded() != self._effects else _TooMany()) from None
         finally:
             sys.setrecursionlimit(limit)
             calls.follows_all, calls.left = False, None
 
     def _take_one(self, calls: CallsUnderWay) -> None:
         """Count a call that Python runs."""
-        assert calls.left is not None
-        calls.left -= 1
-        if calls.left < 0 and effects_recorded() == self._effects:
-            raise _TooMany
+        if calls.left is not None:
+            calls.left -= 1
+            if calls.left < 0 and effects_recorded() == self._effects:
+                raise _TooMany
 
     def _active_function(self, called: Any) -> Any:
         """The converted function of a `Function` that is being traced, and now called in it; None of anything else."""

@@ -23,10 +23,11 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend
 from autograph.backends.exceptions import RaiseSite
 from autograph.backends.selected import STAGING
+from autograph.runtime.effects.outcomes import is_outcome
 from autograph.runtime.effects.raise_sites import Remade, Site
 from autograph.runtime.effects.raising import chosen, current
 from autograph.runtime.effects.remaking import note_handled, remade
-from autograph.runtime.effects.staged_raises import BothRaise, is_outcome
+from autograph.runtime.effects.staged_raises import BothRaise
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.attempts import WritesOfAttempt
 from autograph.runtime.heap.in_trace import InTrace, Trace
