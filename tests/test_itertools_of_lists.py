@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from itertools import combinations, permutations, product, zip_longest
 
 import jax
@@ -79,3 +80,44 @@ def test_batches_and_derivatives():
     np.testing.assert_allclose(batch, [weighed(xs, 2.5) for xs in (XS, YS, ZS)])
     found = jax.grad(converted)(jnp.array(XS), 2.5)
     np.testing.assert_allclose(found, [2 * (3 + 5) + 2 + 3, 3, 2 * (1 + 5) + 2, 3, 2 * (1 + 3) + 2])
+
+
+def merged(x):
+    return list(heapq.merge([1, 4, x], [2, 5, x + 1]))
+
+
+def merged_in_a_loop(x):
+    total = 0
+    for v in heapq.merge([1, x], [0, 7], [x, x]):
+        if v > 6:
+            break
+        total = total * 10 + v
+    return total
+
+
+def merged_by_a_key(x):
+    rows = sorted([(x, 3), (2, 1)]), [(5, 9)]
+    return [a * 10 + b for a, b in heapq.merge(*rows, key=lambda row: row[0])]
+
+
+def merged_in_reverse(x):
+    return list(heapq.merge([x, 2], (), [9, 3], reverse=True)), list(heapq.merge([x], [x, -x], key=lambda v: -v))
+
+
+def merged_of_a_traced_length(x):
+    first = [k * k for k in range(5) if k < x]
+    return [v + 1 for v in heapq.merge(first, [k for k in range(x)])]
+
+
+@pytest.mark.parametrize(
+    "program", [merged, merged_in_a_loop, merged_by_a_key, merged_in_reverse, merged_of_a_traced_length]
+)
+def test_merge(program):
+    compiled = ag.function(program)
+    for x in (3, 6, 2):
+        assert jax.tree.map(int, compiled(jnp.array(x))) == program(x), x
+
+
+def test_merge_compares_as_python_does_where_rows_are_in_no_order():
+    f = lambda x: list(heapq.merge([x, 1], [2, x, 0]))
+    assert [int(v) for v in ag.function(f)(jnp.array(3))] == f(3)

@@ -964,6 +964,47 @@ def jump():
     refused(f, X, words="finally")
 
 
+@claim("An exception that is kept in a variable")
+def kept_exceptions():
+    def kept(x, kind):
+        error = None
+        try:
+            if x < 1:
+                raise kind(1, "low")
+            if x < 5:
+                raise kind(2, "no")
+        except kind as e:
+            error = e
+        return 0 if error is None else error.args[0], error is None or error.__context__ is None
+
+    def caused(x):
+        error = None
+        try:
+            try:
+                if x < 5:
+                    raise KeyError(x)
+            except KeyError as e:
+                raise ValueError("no") from e
+        except ValueError as e:
+            error = e
+        return error is None
+
+    def made_before(x, kind):
+        error = kind(x, "no")
+        try:
+            if x < 5:
+                raise error
+        except kind as e:
+            return e is error
+        return True
+
+    agrees(lambda x: kept(x, ValueError), X)
+    refused(lambda x: kept(x, OSError), X)
+    refused(caused, X)
+    agrees(lambda x: made_before(x, ValueError), X)
+    assert made_before(X, OSError) and not ag.function(lambda x: made_before(x, OSError))(X)
+
+
 @claim("An out-of-bounds index does not raise")
 def bounds():
     def read(xs, i):

@@ -328,3 +328,131 @@ def test_structures_come_back_as_they_are():
     compiled = ag.function(closest)
     for n in (5, 0):
         assert list(differences(closest(n), compiled(jnp.array(n)), widens=True)) == []
+
+
+# Recursion that sees constants only is run as Python runs it.
+
+
+def queens(n):
+    def place(row, columns, falling, rising):
+        if row == n:
+            return 1
+        count = 0
+        for c in range(n):
+            if c in columns or row + c in falling or row - c in rising:
+                continue
+            count += place(row + 1, columns | {c}, falling | {row + c}, rising | {row - c})
+        return count
+
+    return place(0, frozenset(), frozenset(), frozenset())
+
+
+def queens_on_a_board(n):
+    board = []
+
+    def is_free(row, column):
+        return all(column != c and abs(column - c) != row - r for r, c in enumerate(board))
+
+    def solve(row):
+        if row == n:
+            return 1
+        total = 0
+        for column in range(n):
+            if is_free(row, column):
+                board.append(column)
+                total += solve(row + 1)
+                board.pop()
+        return total
+
+    return solve(0) * 10 + len(board)
+
+
+def hanoi(n, a, b, c):
+    return [] if n == 0 else hanoi(n - 1, a, c, b) + [(a, c)] + hanoi(n - 1, b, a, c)
+
+
+def counted_down(n):
+    return 0 if n == 0 else 1 + counted_down(n - 1)
+
+
+def fib_of(n):
+    return n if n < 2 else fib_of(n - 1) + fib_of(n - 2)
+
+
+def without_end(n):
+    return without_end(n + 1)
+
+
+def is_even(n):
+    return True if n == 0 else is_odd(n - 1)
+
+
+def is_odd(n):
+    return False if n == 0 else is_even(n - 1)
+
+
+def parsed(tokens):
+    token = tokens[0]
+    if token == "(":
+        value, rest = parsed(tokens[1:])
+        return value + 1, rest[1:]
+    if not token.isdigit():
+        raise ValueError(f"bad {token}")
+    return int(token), tokens[1:]
+
+
+OF_CONSTANTS = {
+    "queens": lambda x: queens(6) + x,
+    "queens on a board": lambda x: queens_on_a_board(5) + x,
+    "hanoi": lambda x: (len(hanoi(3, "A", "B", "C")) * x, hanoi(2, "A", "B", "C")),
+    "deep": lambda x: counted_down(600) + x,
+    "mutual": lambda x: (is_even(10), x if is_odd(7) else -x),
+    "in a branch": lambda x: fib_of(10) if x > 2 else x,
+    "in a loop": lambda x: sum(fib_of(k) for k in range(8)) + x,
+    "texts": lambda x: parsed("((4))") + (x,),
+}
+
+
+@pytest.mark.parametrize("name", OF_CONSTANTS)
+def test_recursion_of_constants(name):
+    program = OF_CONSTANTS[name]
+    for x in (1, 3):
+        found = ag.function(program)(jnp.array(x))
+        assert jax.tree.map(lambda leaf: leaf if isinstance(leaf, str) else int(leaf), found) == program(x)
+
+
+def test_recursion_of_constants_is_no_loop_of_the_program():
+    assert "while" not in str(jax.make_jaxpr(ag.convert(OF_CONSTANTS["queens"]))(1))
+    many = lambda x: fib_of(20) + x  # more calls than are made while tracing
+    assert int(ag.function(many)(jnp.array(1))) == 6766
+
+
+def test_recursion_of_constants_writes_in_the_branch_only():
+    def run(x):
+        seen = []
+
+        def note(n):
+            seen.append(n)
+            return n if n == 0 else note(n - 1) + n
+
+        if x > 1:
+            x += note(3)
+        return x, len(seen)
+
+    for x in (1, 2):
+        assert [int(v) for v in ag.function(run)(jnp.array(x))] == [*run(x)]
+
+
+def test_exceptions_of_recursion_of_constants():
+    def run(x):
+        try:
+            value, _ = parsed("((a))")
+        except ValueError as error:
+            return str(error), x
+        return "", value
+
+    assert ag.function(run)(jnp.array(1))[0] == "bad a"
+    with pytest.raises(ValueError, match="bad b"):
+        ag.function(lambda x: parsed("(b)")[0] + x)(jnp.array(1))
+    with pytest.raises(RecursionError):
+        ag.function(lambda x: without_end(0) + x)(jnp.array(1))

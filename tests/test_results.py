@@ -224,7 +224,6 @@ REFUSED = {
     "in an object": lambda x: Point(iter([x])),
     "closure": lambda x: lambda: x,
     "partial": lambda x: functools.partial(Point, x),
-    "exception": lambda x: ValueError(x),
     "method": lambda x: Point(x).__init__,
 }
 

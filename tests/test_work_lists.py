@@ -450,3 +450,31 @@ def test_a_test_that_only_reads_is_no_write():
 
     assert ag.function(digits)(jnp.array(1203)) == [3, 0, 2, 1]
     assert next(traces) == 2
+
+
+@pytest.mark.parametrize("index", [0, -1, 1, -2, 2])
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_pop_says_whether_the_list_is_empty(index, count):
+    def run(n, k):
+        xs = [7, 8]
+        while len(xs) > n:
+            xs.pop()
+        try:
+            return xs.pop(k), ""
+        except IndexError as e:
+            return -1, str(e)
+
+    value, said = ag.function(run, static_argnames=["k"])(jnp.array(count), k=index)
+    assert (int(value), said) == run(count, index)
+    value, said = ag.function(run)(jnp.array(count), jnp.array(index))
+    assert (int(value), said) == run(count, index)
+    if run(count, index)[1]:
+        with pytest.raises(IndexError, match=run(count, index)[1]):
+            ag.function(lambda n, k: popped(n, k))(jnp.array(count), jnp.array(index))
+
+
+def popped(n, k):
+    xs = [7, 8]
+    while len(xs) > n:
+        xs.pop()
+    return xs.pop(k)

@@ -12,8 +12,9 @@ _TEXT_FUNCTIONS = frozenset(["str", "repr", "ascii", "format"])
 class LowerRaises(Rewriter):
     """Lets the operators know of exceptions, which may depend on traced conditions.
 
-    ``raise E(x)`` becomes ``raise ag__.raised(ag__.exception(E, x))``; ``assert t, m`` becomes
-    ``ag__.assert_stmt(t, lambda: m)``. Texts among the arguments can wait for their values: ``f"{x} is bad"`` becomes
+    ``raise E(x)`` becomes ``raise ag__.raised(ag__.exception(E, x))``, and ``raise E from e`` ``raise ag__.raised(E, e)``;
+    ``assert t, m`` becomes ``ag__.assert_stmt(t, lambda: m)``.
+    Texts among the arguments can wait for their values: ``f"{x} is bad"`` becomes
     ``ag__.text(lambda value: f"{value} is bad", x)``.
 
     >>> from autograph._passes.shown import rewritten
@@ -44,7 +45,11 @@ class LowerRaises(Rewriter):
             made = DeferTexts(self.context).generic_visit(error)
             named = list(made.keywords)
             error = gast.Call(self.context.operator("exception"), [made.func, *made.args], named)
-        node.exc = placed(self.context.call("raised", placed(error, node.exc)), node.exc)
+        parts = [placed(error, node.exc)]
+        if node.cause is not None and not isinstance(node.cause, gast.Constant):
+            parts.append(node.cause)  # which may be one of several, or None
+            node.cause = None
+        node.exc = placed(self.context.call("raised", *parts), node.exc)
         return node
 
     def visit_Assert(self, node: gast.AST) -> gast.AST:

@@ -26,7 +26,7 @@ from autograph.runtime.containers.shown_kinds import shown_kind
 from autograph.runtime.containers.spelled_texts import Spelled, Written, is_unread, spelled_texts
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import anonymous, describe, unflatten, with_leaves
-from autograph.runtime.layouts.join import Joiner, Types
+from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import (
     LEAF,
     NOTHING,
@@ -44,7 +44,7 @@ from autograph.runtime.layouts.objects import is_frozen_kind, is_plain_object
 from autograph.runtime.layouts.one_of import renumbered
 from autograph.runtime.layouts.paths import Path, worded
 from autograph.runtime.layouts.references import is_variable
-from autograph.runtime.layouts.sides import Given, Joined, Renumbered, Side, Source
+from autograph.runtime.layouts.sides import Given, Joined, Renumbered, Side, Source, Types
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.layouts.text_kinds import is_text_kind, is_text_layout
 from autograph.runtime.tracing.language import LANGUAGE

@@ -259,10 +259,14 @@ class TracedList(SplicedList):
         contents = self.contents()
         return self.holding(copy.deepcopy(contents, memo) if isinstance(contents, tuple) else contents)
 
+    def _check(self, condition: Any, message: str) -> None:
+        """Raise an `IndexError` where the condition does not hold, if that has a way to the caller."""
+        if self.checks is not None and self.checks.can_raise_later(IndexError):
+            self.checks.raise_unless(condition, IndexError(message), is_check=True)
+
     def _index(self, key: Any, message: str) -> Any:
         length = self.size()
-        if self.checks is not None and self.checks.can_raise_later(IndexError):
-            self.checks.raise_unless((key < length) & (key >= -length), IndexError(message), is_check=True)
+        self._check((key < length) & (key >= -length), message)
         return key + jnp.where(key < 0, length, 0)
 
     def _traces(self, key: Any) -> bool:
@@ -455,20 +459,17 @@ class TracedList(SplicedList):
             if not list.__len__(self):
                 raise EmptyListError("pop from empty list")
             return list.pop(self, index)
-        message = "pop from empty list" if isinstance(index, int) and index == -1 else "pop index out of range"
-        place = self.stack_checked(index, message)
+        is_end = isinstance(index, int) and index in (0, -1)
+        self._check(is_end or self.size() > 0, "pop from empty list")
+        place = self.stack_checked(index, "pop from empty list" if is_end else "pop index out of range")
         held = self._held
         value = held.unreserved().element(place)
         if held.kind.is_watched:
             self._elements.taken(value)
         self.moves += 1
         length = max(held.length - 1, 0) if isinstance(held.length, int) else jnp.maximum(held.length - 1, 0)
-        if isinstance(index, int) and index == -1:
-            self.padded = held.with_(length=length, extent=held.extent.plus(-1))
-        elif isinstance(index, int) and index == 0:
-            self.padded = held.without_first().with_(length=length, extent=held.extent.plus(-1))
-        else:
-            self.padded = held.without(place).with_(length=length, extent=held.extent.plus(-1))
+        rest = held.without(place) if not is_end else held if index else held.without_first()
+        self.padded = rest.with_(length=length, extent=held.extent.plus(-1))
         return value
 
     def clear(self) -> None:

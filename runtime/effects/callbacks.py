@@ -15,7 +15,8 @@ import numpy as np
 from autograph.backends.selected import STAGING
 from autograph.runtime.effects.as_python import as_now
 from autograph.runtime.effects.failed_calls import FailedCall, in_callback, with_number
-from autograph.runtime.effects.raising import check_finally, leave, remade
+from autograph.runtime.effects.raising import check_finally, leave
+from autograph.runtime.effects.remaking import made_again
 from autograph.runtime.effects.written_state import refuse_written_state
 from autograph.runtime.layouts.pytrees import in_order, tree_flatten, tree_map
 from autograph.runtime.tracing.locations import user_location
@@ -103,7 +104,7 @@ def _deferred(act: Callable[[Any], None], content: Any) -> tuple[Sequence[Any], 
 
 def _read(leaf: Any) -> Any:
     if isinstance(leaf, BaseException):
-        return remade(leaf) or leaf
+        return made_again(leaf) or leaf
     read = getattr(leaf, "__autograph_value__", None)
     return as_now(leaf) if read is None else read()
 

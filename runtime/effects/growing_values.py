@@ -11,8 +11,9 @@ import jax
 from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.growing_texts import MANY_TEXTS, GrowingText, are_longer, has_characters
 from autograph.runtime.effects.traced_texts import is_text
-from autograph.runtime.layouts.join import Joiner, Types
+from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import Layout, Maybe, Tree, constants_in
+from autograph.runtime.layouts.sides import Types
 from autograph.runtime.layouts.statement_variables import has_contents, items_of_sequence
 from autograph.runtime.layouts.text_kinds import is_text_layout
 from autograph.runtime.tracing.language import LANGUAGE

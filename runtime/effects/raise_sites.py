@@ -373,7 +373,9 @@ class Remade:
         return str(self._made())
 
     def __repr__(self) -> str:
-        return repr(self._made())
+        made = self._made()
+        made.args = tuple(as_python(made.args))
+        return repr(made)
 
     def __format__(self, specification: str) -> str:
         return format(self._made(), specification)

@@ -57,7 +57,8 @@ class Current:
       tried: the ``try`` statements with a ``finally`` that surround what runs.
       after_raise: whether code runs that comes after a ``try`` that has left one.
       catches: the ``try`` statements whose bodies are being traced, outermost first.
-      handled: the exceptions that handlers of the program have been given.
+      handled: the exceptions that handlers of the program have been given, each with how it is made and what it held then.
+      named: the last exception that a ``raise`` has not made itself, so that others may refer to it.
       choosing: how many ``try`` statements have come to what runs as their exception chooses.
       chosen: how many ever have.
       managers: the context managers of the user's that surround what runs.
@@ -69,6 +70,7 @@ class Current:
 
     scope: Scope | None = None
     recipe: tuple[BaseException, Recipe] | None = None
+    named: BaseException | None = None
     has_receiver: bool = False
     left: int = 0
     after_raise: bool = False
@@ -78,7 +80,18 @@ class Current:
         self.catches: list[Catches] = []
         self.managers: list[Managed] = []
         self.refusing: list[tuple[Any, tuple[type[BaseException], ...]]] = []
-        self.handled: list[tuple[BaseException, Remade]] = []
+        self.handled: list[tuple[BaseException, Remade, dict[str, Any]]] = []
+
+    def surroundings(self) -> tuple[list[Any], ...]:
+        """What surrounds what runs, for `restore`."""
+        return [*self.tried], [*self.catches], [*self.managers], [*self.refusing]
+
+    def restore(self, surroundings: tuple[list[Any], ...]) -> None:
+        """Let what surrounded a call surround what runs after it, and nothing else.
+
+        A generator that is left where it yields, in a ``try``, does not leave that until it is closed.
+        """
+        self.tried[:], self.catches[:], self.managers[:], self.refusing[:] = surroundings
 
 
 def current() -> Current:
@@ -130,8 +143,8 @@ class Catches(Protocol):
     def handles(self, kind: type[BaseException]) -> bool:
         """Whether those that it catches may end there: they do not in a ``finally``."""
 
-    def caught(self, site: Site, values: Sequence[Any]) -> tuple[RaiseSite, list[Any]]:
-        """An exception that it catches, with what the handler finds."""
+    def caught(self, site: Site, values: Sequence[Any], held: BaseException | None) -> tuple[RaiseSite, list[Any]]:
+        """An exception that it catches, with what the handler finds; ``held``: see `leave`."""
 
 
 def catching(kind: type[BaseException]) -> Catches | None:
@@ -151,11 +164,6 @@ def meets_handler(kind: type[BaseException]) -> bool:
 def has_handlers() -> bool:
     """Whether any handlers surround what runs."""
     return bool(current().catches or current().refusing or current().managers)
-
-
-def remade(error: Any) -> Remade | None:
-    """How an exception that a handler of the program has been given is made when the program runs; None for any other."""
-    return next((made for each, made in current().handled if each is error), None)
 
 
 def is_after_raise() -> bool:
@@ -293,7 +301,7 @@ class _Refusing:
 
     handles = takes
 
-    def caught(self, site: Site, values: Sequence[Any]) -> tuple[RaiseSite, list[Any]]:
+    def caught(self, site: Site, values: Sequence[Any], held: BaseException | None) -> tuple[RaiseSite, list[Any]]:
         raise _met_handlers(site)
 
 
@@ -317,16 +325,21 @@ def leaving_refused(*kinds: type[BaseException]) -> Iterator[None]:
         yield
         return
     scope.tries += 1
-    current().refusing.append((LOCAL.frame, kinds))
-    inside = [_Refusing()] if current().catches else []
-    current().catches += inside
+    entry, inside = (LOCAL.frame, kinds), _Refusing()
+    current().refusing.append(entry)
+    if current().catches:
+        current().catches.append(inside)
     try:
         yield
-    finally:
+    finally:  # of a generator, perhaps, that is closed when something else runs
         scope.tries -= 1
-        current().refusing.pop()
-        if inside:
-            current().catches.remove(inside[0])
+        drop(current().refusing, entry)
+        drop(current().catches, inside)
+
+
+def drop(held: list[Any], entry: Any) -> None:
+    """Take this very object out of a list, if it is still there."""
+    held[:] = [each for each in held if each is not entry]
 
 
 def check_finally(where: Callable[[], str], what: str) -> None:
@@ -342,10 +355,21 @@ def check_finally(where: Callable[[], str], what: str) -> None:
         ) from None
 
 
-def leave(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSite], tries: int | None = None) -> None:
-    """Leave an exception in the program that is being recorded; outside of one, raise it."""
+def leave(
+    code: Any,
+    payloads: Sequence[Sequence[Any]],
+    sites: Sequence[RaiseSite],
+    tries: int | None = None,
+    held: BaseException | None = None,
+) -> None:
+    """Leave an exception in the program that is being recorded; outside of one, raise it.
+
+    Args:
+      tries: how many ``try`` statements may catch it: those around it, by default.
+      held: the exception, if something may refer to it.
+    """
     scope = current().scope
-    caught = [_caught(site, values) for site, values in zip(sites, payloads, strict=True)]
+    caught = [_caught(site, values, held) for site, values in zip(sites, payloads, strict=True)]
     sites, payloads = [site for site, _ in caught], [values for _, values in caught]
     if all(site.is_caught for site in sites):
         count_effect(is_raise=True)
@@ -366,14 +390,14 @@ def leave(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSit
     STAGING.raise_if(code, payloads, sites)
 
 
-def _caught(site: RaiseSite, values: Sequence[Any]) -> tuple[RaiseSite, list[Any]]:
+def _caught(site: RaiseSite, values: Sequence[Any], held: BaseException | None) -> tuple[RaiseSite, list[Any]]:
     catches = catching(site.kind) if isinstance(site, Site) and site.room is None else None
     if catches is None or not isinstance(site, Site):
         return site, list(values)
     for each in current().managers:
         if catches in current().catches[: each.depth]:
             each.passed = site
-    return catches.caught(site, values)
+    return catches.caught(site, values, held)
 
 
 def with_error(result: Any, error: Any) -> Any:

@@ -19,7 +19,7 @@ from autograph.runtime.containers.unordered_lists import UnorderedList
 from autograph.runtime.effects.as_python import as_python, resolved_values
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
-from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.objects import attributes_of, bare_instance, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import is_perhaps
@@ -188,7 +188,7 @@ class Snapshot:
 
     def made_of(self, values: Sequence[Any]) -> Any:
         """The object, of these values."""
-        made: list[Any] = [object.__new__(kind) for kind, _ in self.kinds]
+        made: list[Any] = [bare_instance(kind) for kind, _ in self.kinds]
 
         def object_of(part: Any) -> Any:
             return made[part.number] if isinstance(part, _Reference) else part

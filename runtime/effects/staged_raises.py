@@ -6,10 +6,9 @@ that raises the exception when the program raises it. See `effects.raising`.
 
 from __future__ import annotations
 
-import re
-import types
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import jax
@@ -18,11 +17,18 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend, NotRollable
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.iterables import is_symbolic_size
-from autograph.runtime.containers.keyed_lists import NoKeyError
 from autograph.runtime.containers.parts import parts_of
-from autograph.runtime.containers.searched_lists import NoItemError
 from autograph.runtime.containers.traced_lists import EmptyListError
+from autograph.runtime.effects.absences import ABSENCES, is_unbound
 from autograph.runtime.effects.as_python import as_now
+from autograph.runtime.effects.outcomes import (
+    ABSENT_WHILE_TRACING,
+    is_outcome,
+    is_pythons,
+    place_of,
+    python_class,
+    refuse_large_int,
+)
 from autograph.runtime.effects.raise_sites import (
     Recipe,
     Remade,
@@ -33,46 +39,30 @@ from autograph.runtime.effects.raise_sites import (
     resolved,
     shows_tracer,
 )
-from autograph.runtime.effects.raising import Scope, Tried, catching, current, leave, leaving_refused, remade
+from autograph.runtime.effects.raising import Scope, Tried, catching, current, drop, leave, leaving_refused
+from autograph.runtime.effects.remaking import carries_values, is_new, made_again, note_handled, remade, site_of
 from autograph.runtime.effects.snapshots import with_snapshots, write_as_shown
 from autograph.runtime.effects.traced_texts import DeferredText, TracedText
-from autograph.runtime.errors import StagingError, describe_location
+from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.heap.journal import AttributePlace, Journal
+from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
-from autograph.runtime.layouts.large_ints import too_large, too_large_for_arrays
 from autograph.runtime.layouts.list_room import OutOfRoom
-from autograph.runtime.layouts.one_of import each_purely, is_one_of
+from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.one_of import each, each_purely, is_one_of
+from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
 from autograph.runtime.layouts.pytrees import for_jax, in_order, is_pytree, tree_leaves, tree_map
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
 from autograph.runtime.state.array_operators import plain
-from autograph.runtime.tracing.concretization import asks_for_value, is_of_numbers, of_arrays
+from autograph.runtime.tracing.concretization import asks_for_value, of_arrays
 from autograph.runtime.tracing.locations import (
-    is_call,
-    is_internal,
-    is_of_jax,
-    is_of_package,
-    is_operator,
-    raised_in,
     user_location,
-    user_position,
-    user_position_now,
 )
 from autograph.runtime.tracing.recording import LOCAL, effects_once, repeated
-
-_FREE = "cannot access free variable"
-# What a block may find absent, and a later iteration of a loop around it may find there.
-ABSENCES = (NameError, AttributeError, LookupError)
-_ABSENT_WHILE_TRACING = (EmptyListError, NoKeyError, NoItemError)  # each the Python error that is its base
-_PYTHONS = (*ABSENCES, ArithmeticError, TypeError, ValueError, StopIteration)
-_STAGING_PACKAGES = ("autograph", "jax", "jaxlib")
-# What Python says of any number, traced or not, beside a text, say.
-_OPERANDS = re.compile(r"unsupported operand type|'.{1,2}' not supported between instances|can only concatenate")
-_STAND_INS = re.compile(r"Tracer\b|Staged(Range|Items)|(Traced|Counted)List")
 
 
 class BothRaise(Exception):
@@ -99,20 +89,77 @@ class Raising(InTrace):
         self._staged_if = staged_if
         self._call = call
 
-    def raised(self, error: Any) -> Any:
-        """What ``raise error`` raises: ``error``, noted as a staged raise if a block of a staged statement is
-        being traced.
+    def raised(self, error: Any, *cause: Any) -> Any:
+        """What ``raise error``, or ``raise error from cause``, raises: ``error``, noted as a staged raise if a block of a staged
+        statement is being traced.
         """
+        if self._is_remembered():
+            if type(error) is Optional:
+                error = self._present(error)
+            if is_one_of(error):
+                return self._one_of(error, *cause)
+        if isinstance(error, type) and issubclass(error, BaseException):
+            error = error()
+        if cause and isinstance(error, BaseException):
+            if type(cause[0]) is Optional and not is_known(present_in(cause[0])):
+                return self._from_one_or_none(error, cause[0])
+            found = held_in(cause[0]) if type(cause[0]) is Optional else cause[0]
+            if is_one_of(found):
+                return self._from_one_of(error, found)
+            found = found() if isinstance(found, type) and issubclass(found, BaseException) else found
+            if not isinstance(found, BaseException | None):
+                raise TypeError("exception causes must derive from BaseException")
+            error.__cause__ = found
+        return self._noted(error)
+
+    def _noted(self, error: Any) -> Any:
         if not self._is_remembered():
             return error
         scope = current().scope
-        if isinstance(error, type) and issubclass(error, BaseException):
-            error = error()
+        if isinstance(error, BaseException) and not isinstance(error, BothRaise) and not is_new(error):
+            current().named = error
         if self.journal.is_open:
             self.journal.regions[-1].raising = error
         elif scope is not None:
             scope.last = error
         return error
+
+    def _from_one_or_none(self, error: BaseException, cause: Optional) -> Exception:
+        """Raise an exception whose cause may be None."""
+        fail = self._failing(error)
+        self._staged_if(present_in(cause), lambda: fail(held_in(cause)), lambda: fail(None), [], NO_SNAPSHOT)
+        return self.stopped()
+
+    def _from_one_of(self, error: BaseException, causes: Any) -> Exception:
+        """Raise an exception whose cause the run chooses."""
+        each(causes, self._failing(error))
+        return self.stopped()
+
+    def _failing(self, error: BaseException) -> Callable[[Any], None]:
+        """What raises an exception from a cause, as it was made here."""
+        made = current().recipe
+
+        def fail(cause: Any) -> None:
+            if made is not None and made[0] is error:
+                current().recipe = error, copy.copy(made[1])
+            raise self.raised(error, cause)
+
+        return fail
+
+    def _present(self, error: Optional) -> Any:
+        """An exception that may be None."""
+        if not is_known(present_in(error)):
+            self.raise_unless(present_in(error), TypeError("exceptions must derive from BaseException"))
+        return held_in(error)
+
+    def _one_of(self, error: Any, *cause: Any) -> Exception:
+        """Raise the one of several exceptions that the run chooses."""
+
+        def fail(one: Any) -> None:
+            raise self.raised(one, *cause)
+
+        each(error, fail)
+        return self.stopped()
 
     def _is_remembered(self) -> bool:
         """Whether an exception made here may be one of a program.
@@ -125,6 +172,8 @@ class Raising(InTrace):
 
     def exception(self, kind: Any, *args: Any, **kwargs: Any) -> Any:
         """``kind(*args, **kwargs)``, remembering how it was made: at run time it is made again, of the values."""
+        if is_one_of(kind):
+            return each(kind, lambda one: self.exception(one, *args, **kwargs))
         is_kind = isinstance(kind, type) and issubclass(kind, BaseException)
         content = (args, kwargs)
         if not is_kind or not self._is_remembered():
@@ -159,13 +208,12 @@ class Raising(InTrace):
         """
 
         def fail() -> None:
-            raised = self.raised(error if isinstance(error, BaseException) else error())
-            if is_check:
-                made = current().recipe
-                recipe = made[1] if made is not None and made[0] is raised else Recipe.of(raised)
-                recipe.is_check = True
-                current().recipe = raised, recipe
-            raise raised
+            raised = error if isinstance(error, BaseException) else error()
+            if self._is_remembered():
+                if not is_new(raised):
+                    current().recipe = raised, Recipe.of(raised)
+                current().recipe[1].is_check = is_check
+            raise self.raised(raised)
 
         self._staged_if(condition, None, fail, [], NO_SNAPSHOT)
 
@@ -229,15 +277,17 @@ class Raising(InTrace):
     @contextmanager
     def tried(self) -> Iterator[None]:
         """Surrounds a ``try`` that has a ``finally``."""
-        current().tried.append(Tried())
+        tried = Tried()
+        current().tried.append(tried)
         try:
             yield
         finally:
-            current().tried.pop()
+            drop(current().tried, tried)
 
     def finally_block(self) -> Any:
         """Surrounds what is in the ``finally``: where the ``try`` may have raised, nothing may be raised or printed there."""
-        return current().tried[-1].after()
+        tried = current().tried
+        return tried[-1].after() if tried else nullcontext()  # of a generator that is closed after the call
 
     def tries(self) -> int:
         """How many ``try`` statements that catch staged raises surround what runs."""
@@ -302,15 +352,15 @@ class Raising(InTrace):
         """Leave in the program that it raises ``error``, which so many ``try`` statements may catch: those around it, by default."""
         tries = self.tries() if tries is None else tries
         if (again := remade(error)) is not None:
-            return leave(1, [again.values], [again.site], tries)
+            return leave(1, [again.values], [again.site], tries, _held(error))
         made, current().recipe = current().recipe, None
         is_of_program = made is not None and made[0] is error
         recipe = made[1] if made is not None and is_of_program else Recipe.of(error)
-        if isinstance(error, _ABSENT_WHILE_TRACING):
-            recipe.kind = _python_class(error)
+        if isinstance(error, ABSENT_WHILE_TRACING):
+            recipe.kind = python_class(error)
         if not is_of_program and (said := of_arrays(error)) is not None:
             recipe = Recipe.of((AttributeError if isinstance(error, AttributeError) else TypeError)(said))
-        site, values = self._site(recipe, error)
+        site, values = site_of(recipe, error)
         error.__traceback__ = None  # its frames hold what the block has made
         text = "" if values or has_text(error.args) or not str(error) else f"\n    {error}"
         if site.is_text_of_tracers:
@@ -323,14 +373,8 @@ class Raising(InTrace):
                 f"{site.where}\n  {site.name} depends on a traced condition here, and a bare jax.jit around converted "
                 f"code cannot raise exceptions.{text}\n  Call the function through autograph.function."
             ) from None
-        leave(1, [values], [site], 0 if isinstance(error, OutOfRoom) else tries)
-
-    def _site(self, recipe: Recipe, error: BaseException) -> tuple[Site, list[Any]]:
-        """Where an exception is raised, and the values that it carries."""
-        values = Site.values(recipe.content)
-        related = [remade(error.__cause__), remade(error.__context__)]
-        site = Site(recipe, error, user_position(error.__traceback__) or user_position_now(), related)
-        return site, [*values, *(value for each in related if each is not None for value in each.values)]
+        held = _held(error) if error is current().named else None
+        leave(1, [values], [site], 0 if isinstance(error, OutOfRoom) else tries, held)
 
     def handled(self, error: BaseException) -> BaseException:
         """An exception that Python gives to a handler: the texts in it wait for the values that they are made of."""
@@ -340,9 +384,9 @@ class Raising(InTrace):
         recipe = made[1]
         if recipe.has_own_init:
             recipe.initialize(error, recipe.content)
-        site, values = self._site(recipe, error)
+        site, values = site_of(recipe, error)
         site.defer_texts(error, values)
-        current().handled.append((error, Remade(site, values)))
+        note_handled([(error, Remade(site, values))])
         return error
 
     def end_block(self) -> None:
@@ -378,105 +422,28 @@ class _Suppress(suppress):
         return bool(super().__exit__(*error))
 
 
+def _held(error: BaseException) -> BaseException | None:
+    """An exception that a handler is to be given itself: others may refer to it."""
+    return error if is_plain_object(error) else None
+
+
 def _caught(error: BaseException) -> StagingError:
     """What to raise at the end of a call in which a handler took ``error`` for one of the program's own."""
     if isinstance(error, StagingError):
         return error
     return StagingError(
-        f"{_place(error)}\n  {_python_class(error).__name__} is raised here while a block of a staged statement is traced, inside a `try` "
+        f"{place_of(error)}\n  {python_class(error).__name__} is raised here while a block of a staged statement is traced, inside a `try` "
         f"with handlers: whether this runs, and so which handler does, is known only at run time.\n    {error}\n"
         "  Move the `try` into the block, or out of the traced function."
     )
 
 
-def _place(error: BaseException) -> str:
-    where = user_position(error.__traceback__)
-    return f"{where[0]}:{where[1]}" if where else "A staged statement"
-
-
-def is_outcome(error: BaseException) -> bool:
-    """Whether tracing a block has raised what Python raises where that block runs, and only there.
-
-    Not what is raised because values are traced, by us, JAX, or a package that does not know them.
-    """
-    if isinstance(error, _ABSENT_WHILE_TRACING):
-        return True
-    if not isinstance(error, Exception | SystemExit):  # Ctrl-C, and what is ours
-        return False
-    if type(error).__module__.partition(".")[0] in _STAGING_PACKAGES or isinstance(error, RecursionError | MemoryError):
-        return False
-    filename = raised_in(error.__traceback__)
-    if is_internal(filename):
-        if not is_call(filename) and not (is_operator(filename) and isinstance(error, _PYTHONS)):
-            return False
-    elif is_of_jax(filename) or is_of_package(filename):
-        return is_of_numbers(error)
-    if isinstance(type(error).__str__, types.FunctionType):  # no text of Python's
-        return True
-    text = "" if has_text(error.args) else str(error)
-    if isinstance(error, OverflowError) and too_large_for_arrays(text) is not None:
-        return False
-    return _STAND_INS.search(text) is None or _OPERANDS.match(text) is not None
-
-
-def may_be_bound(error: BaseException, names: Sequence[str]) -> bool:
-    """Whether what the error finds absent may come from a statement that binds these variables."""
-    return error.name in names if isinstance(error, NameError) else True
-
-
-def is_absence_of(kind: type[BaseException], name: str | None, place: Any) -> bool:
-    """Whether an error of this class, about this name, may say that this place holds nothing."""
-    if isinstance(place, AttributePlace):
-        return issubclass(kind, AttributeError) and name in (None, place.attribute)
-    return issubclass(kind, NameError) and name in (None, place.name)
-
-
-def is_unbound(error: BaseException) -> bool:
-    """Whether a variable of a function has no value."""
-    return isinstance(error, UnboundLocalError) or (isinstance(error, NameError) and _FREE in str(error))
-
-
-def refuse_large_int(error: Exception) -> None:
-    """Say which Python int an array cannot hold, if the error is of that, and where.
-
-    Raises:
-      StagingError: it is.
-    """
-    number = too_large_for_arrays(str(error))
-    if number is None:
-        return
-    position = user_position(error.__traceback__)
-    where = "A result" if position is None else describe_location(*position[:2])
-    raise too_large(where, number) from error
-
-
 def _absent(error: BaseException) -> StagingError:
     remedy = "Give the variable a value before, or call" if is_unbound(error) else "Call"
     return StagingError(
-        f"{_place(error)}\n  {_python_class(error).__name__}: {error}. Whether this is reached depends on a traced condition, and a bare "
+        f"{place_of(error)}\n  {python_class(error).__name__}: {error}. Whether this is reached depends on a traced condition, and a bare "
         f"jax.jit around converted code cannot raise exceptions.\n  {remedy} the function through autograph.function."
     )
-
-
-def _python_class(error: BaseException) -> type[BaseException]:
-    """The class of an exception as Python raises it."""
-    if isinstance(error, _ABSENT_WHILE_TRACING):
-        return next(kind for kind in (IndexError, KeyError, ValueError) if isinstance(error, kind))
-    return type(error)
-
-
-def _is_pythons(error: BaseException) -> bool:
-    """Whether Python itself raised this, of what is known while tracing."""
-    if type(error).__module__ != "builtins" or asks_for_value(error):
-        return False
-    return not is_of_jax(raised_in(error.__traceback__))
-
-
-def carries_values(error: BaseException) -> bool:
-    """Whether an exception is made of traced values."""
-    made = current().recipe
-    content = made[1].content if made is not None and made[0] is error else error.args
-    return bool(Site.values(content))
 
 
 def _as_read(values: Any) -> Any:
@@ -488,7 +455,7 @@ def _traced_value(leaf: Any) -> Any:
     """The present value of a Variable in a program, or a size that is known only at run time, or how an exception is made; anything
     else as it is."""
     if isinstance(leaf, BaseException):
-        return remade(leaf) or leaf
+        return made_again(leaf) or leaf
     value = jnp.asarray(leaf) if is_symbolic_size(leaf) else plain(leaf)
     return value if isinstance(value, jax.core.Tracer) else leaf
 
@@ -529,6 +496,7 @@ def in_scope(call: Callable[[], Any], raising: Raising, function: Any) -> Any:
 
 def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, place: Any, outer: Any) -> Any:
     current().scope = scope = Scope(place, outer)
+    surroundings = current().surroundings()
     try:
         result = call()
         raising.journal.check_unreported()
@@ -552,10 +520,10 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
             refuse_large_int(error)
         if scope.caught is not None and not isinstance(error, StagingError):
             raise _caught(scope.caught) from None  # the handler that raised this may not have had to run
-        is_absence = is_unbound(error) or isinstance(error, _ABSENT_WHILE_TRACING)
+        is_absence = is_unbound(error) or isinstance(error, ABSENT_WHILE_TRACING)
         if error is scope.staged and is_absence and not raising.can_raise_later():
             raise _absent(error) from error
-        if error is not scope.last and not (scope.has_raised and _is_pythons(error)):
+        if error is not scope.last and not (scope.has_raised and is_pythons(error)):
             raise
         if isinstance(error, BothRaise):
             return None
@@ -564,7 +532,8 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
         raising.raise_later(error, scope.tries)  # it is raised if none of those before it was
         return None
     finally:
-        current().scope, current().recipe = outer, None
+        current().scope, current().recipe, current().named = outer, None, None
+        current().restore(surroundings)
         scope.forget()
         if outer is None:
             current().handled.clear()

@@ -13,9 +13,10 @@ from typing import Any
 import jax
 
 from autograph.runtime.effects.failed_calls import cause_of
+from autograph.runtime.effects.outcomes import refuse_large_int
 from autograph.runtime.effects.raise_sites import with_constants_numbered
 from autograph.runtime.effects.raising import current
-from autograph.runtime.effects.staged_raises import in_scope, refuse_large_int
+from autograph.runtime.effects.staged_raises import in_scope
 from autograph.runtime.errors import NoArrayOfKinds, PartOfTrace, StagingError, TracersLeaked
 from autograph.runtime.function.pickling import Sources, in_file, is_without_file
 from autograph.runtime.function.plain_calls import PlainCalls

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +21,7 @@ from autograph.runtime.heap.list_outputs import CountedList, references_of_eleme
 from autograph.runtime.heap.places import ContentsPlace, Place
 from autograph.runtime.layouts.dict_by_path import DictByPath, dict_by_path, settled
 from autograph.runtime.layouts.dict_kinds import is_sorted_by_jax, own_class
-from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.objects import attributes_of, bare_instance, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, takes_branches
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import GONE, Perhaps
@@ -91,8 +90,7 @@ class MadeOutput:
         elif issubclass(self.kind, list | dict | tuple):
             made = self._made_container(known)
         else:
-            new = types.SimpleNamespace.__new__ if self.kind is types.SimpleNamespace else object.__new__
-            made = known[self.number] = new(self.kind)
+            made = known[self.number] = bare_instance(self.kind)
             _set_attributes(made, zip(self.names, self.parts, strict=True), known)
         return made
 

@@ -21,8 +21,8 @@ from autograph.runtime.containers.extents import exactly
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.heap.attempts import WritesOfAttempt
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Place
-from autograph.runtime.heap.reach import namespace_of
-from autograph.runtime.layouts.objects import is_state
+from autograph.runtime.heap.reach import namespace_of, slots_held
+from autograph.runtime.layouts.objects import is_plain_object, is_state
 from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of, one_of
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, Marks, Variable, flatten
 
@@ -88,7 +88,7 @@ class _Held:
 class Moment:
     """What the variables and places of a ``try`` hold here.
 
-    Attributes: values (those that the exception carries).
+    Attributes: values (those that the exception carries), raised (the exception, if others may refer to it).
     """
 
     def __init__(
@@ -98,6 +98,7 @@ class Moment:
         marks: Marks,
         place: Any,
         note_read: Callable[[Any], None],
+        raised: BaseException | None = None,
     ) -> None:
         self._writes, self._marks, self._place, self._note_read = writes, marks, place, note_read
         self.values: list[Any] = []
@@ -107,6 +108,7 @@ class Moment:
         self.held: dict[Any, _Held] = {}
         for variable in variables:
             self._take(variable)
+        self.raised: BaseException | None = None if raised is None else self._part(raised).value
         self._take_pending()
         self._take_writes()
         del self._note_read
@@ -124,7 +126,7 @@ class Moment:
             self._take_pending()
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Moment) or self.held.keys() != other.held.keys():
+        if not isinstance(other, Moment) or self.raised is not other.raised or self.held.keys() != other.held.keys():
             return False
         pairs = ((each, other.held[key]) for key, each in self.held.items())
         return all((one.value, one.defined) == (another.value, another.defined) for one, another in pairs)
@@ -194,8 +196,8 @@ class Moment:
         if kind is types.FunctionType:
             cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
             self._note(value, [CellVariable(name, cell) for name, cell in cells])
-        elif not is_library(kind):
-            self._note(value, [AttributePlace(value, name) for name in namespace_of(value)])
+        elif not is_library(kind) or is_plain_object(value):
+            self._note(value, [AttributePlace(value, name) for name in (*slots_held(value), *namespace_of(value))])
         return _Constant(self._writes.real(value))
 
     def _note(self, owner: Any, places: Sequence[Place]) -> None:

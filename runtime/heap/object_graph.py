@@ -12,6 +12,7 @@ import jax
 
 from autograph.runtime.code.code_names import OPERATORS, is_partial
 from autograph.runtime.code.library_table import is_library
+from autograph.runtime.layouts.objects import error_attributes
 from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.state.variables import Variable
@@ -116,6 +117,7 @@ def attributes(value: Any) -> dict[str, Any]:
                         found[name] = descriptor.__get__(value, kind)
                     except AttributeError:
                         continue
+    found |= error_attributes(value)
     namespace = getattr(value, "__dict__", None)
     if isinstance(namespace, dict | types.MappingProxyType):
         found |= {name: part for name, part in namespace.items() if name not in ("__dict__", "__weakref__")}

@@ -16,10 +16,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from autograph.runtime.code.code_names import OPERATORS, names_in
+from autograph.runtime.code.code_names import OPERATORS, codes_in, names_in
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Place, contents
+from autograph.runtime.layouts.objects import error_attributes
 from autograph.runtime.layouts.one_of import OneOf, candidates_of
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
@@ -38,6 +39,7 @@ _COPIED = 1 << 20  # bytes of an array; of a larger one a digest tells whether i
 _WALKED = frozenset(["collections", "types", "weakref", "argparse"])  # libraries whose objects are the user's data
 _SCALARS = frozenset([int, float, complex, bool, str, bytes, type(None), type(...), range, slice, types.CodeType])
 _CLOSED = (jax.Array, np.generic, types.ModuleType, types.FrameType, types.GeneratorType, types.CoroutineType)
+_STORES = ("STORE_DEREF", "STORE_GLOBAL")
 _OPERATION, _IN_PLACE = dis.opmap["BINARY_OP"], 13  # from that argument on, the operations are augmented assignments
 FUNCTIONS_IN = types.MappingProxyType(
     {
@@ -132,7 +134,7 @@ class Reach:
         names = self._slots.get(kind)
         if names is None:
             names = self._slots[kind] = _slots_of(kind)
-        return _in_slots(value, names) | namespace_of(value)
+        return _in_slots(value, names) | error_attributes(value) | namespace_of(value)
 
     def _function(self, function: types.FunctionType) -> Iterable[Any]:
         if function.__dict__.get("__autograph_do_not_convert__"):
@@ -214,19 +216,33 @@ def values_used(function: types.FunctionType) -> Iterator[Any]:
 
 def uses_constants_only(functions: Iterable[Callable[..., Any]]) -> bool:
     """Whether all that functions have from outside, beside Python's builtins, is constants, containers of such, and functions like them."""
-    pending: list[Any] = list(functions)
-    seen = set(map(id, pending))
-    while pending:
-        value = pending.pop()
+    return constants_used(functions) is not None
+
+
+def constants_used(values: Iterable[Any]) -> list[Any] | None:
+    """The containers and functions that functions and containers lead to, themselves among them; None if not all is constants."""
+    found: list[Any] = list(values)
+    seen = set(map(id, found))
+    for value in found:  # which gets longer
         parts = _parts_of_constant(value)
         if parts is None:
-            return False
+            return None
         if _SCALARS.issuperset(map(type, parts)):
             continue
         new = [part for part in parts if type(part) not in _SCALARS and id(part) not in seen]
         seen.update(map(id, new))
-        pending += new
-    return True
+        found += new
+    return found
+
+
+def may_be_written(value: Any) -> bool:
+    """Whether this is a container that can be written, or a function that binds variables of others."""
+    if type(value) is not types.FunctionType:
+        return type(value) not in (tuple, frozenset)
+    stored = (
+        each for code in codes_in(value.__code__) for each in dis.get_instructions(code) if each.opname in _STORES
+    )
+    return any(each.opname == "STORE_GLOBAL" or each.argval in value.__code__.co_freevars for each in stored)
 
 
 def _parts_of_constant(value: Any) -> Collection[Any] | None:
@@ -265,7 +281,11 @@ def _all_same(new: Collection[Any], old: Collection[Any]) -> bool:
 def is_data(value: Any) -> bool:
     """Whether this is an object of a user's class, or of a library's class for users' data."""
     kind = type(value)
-    return not is_library(kind) or str(getattr(kind, "__module__", "")).partition(".")[0] in _WALKED
+    return (
+        not is_library(kind)
+        or issubclass(kind, BaseException)
+        or str(getattr(kind, "__module__", "")).partition(".")[0] in _WALKED
+    )
 
 
 def namespace_of(value: Any) -> dict[str, Any]:
@@ -285,7 +305,7 @@ def own_namespace(value: Any) -> dict[str, Any] | None:
 
 def slots_held(value: Any) -> dict[str, Any]:
     """What the slots of an object hold."""
-    return _in_slots(value, _slots_of(type(value)))
+    return _in_slots(value, _slots_of(type(value))) | error_attributes(value)
 
 
 def _in_slots(value: Any, names: Iterable[str]) -> dict[str, Any]:

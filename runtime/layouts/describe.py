@@ -37,7 +37,7 @@ from autograph.runtime.layouts.kinds import (
     Static,
     Tree,
 )
-from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state, with_attributes
 from autograph.runtime.layouts.one_of import (
     OneOf,
     candidates_of,
@@ -412,7 +412,9 @@ def _build(
         assert choose is not None
         return choose(*parts)
     if isinstance(layout, Object):
-        return _instance(layout, parts)
+        return with_attributes(
+            layout.kind, [each for each in zip(layout.names, parts, strict=True) if each[1] is not GONE]
+        )
     if layout.kind is tuple or layout.kind is CONTENTS:
         return tuple(parts)
     if layout.kind is list:
@@ -421,11 +423,3 @@ def _build(
         held = {key: part for key, part in zip(layout.keys, parts, strict=True) if part is not GONE}
         return held if layout.kind is dict else layout.kind(held)
     return jax.tree_util.tree_unflatten(layout.kind, parts)
-
-
-def _instance(layout: Object, parts: Sequence[Any]) -> Any:
-    made: Any = object.__new__(layout.kind)
-    for name, part in zip(layout.names, parts, strict=True):
-        if part is not GONE:
-            object.__setattr__(made, name, part)
-    return made

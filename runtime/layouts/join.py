@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
-
-import jax
+from typing import Any
 
 from autograph.backends.base import LeafType
 from autograph.runtime.layouts.buffers import joined_buffers, known_length, length_and_arrays
@@ -32,13 +31,18 @@ from autograph.runtime.layouts.kinds import (
     Seq,
     Static,
     Tree,
+    cause_of,
     chooses_values,
     has_known_length,
+    has_traced_cause,
     is_attribute_wise,
+    is_cyclic,
+    is_error,
     is_object,
     is_one_object,
     is_one_value,
     is_rows,
+    sort_of_list,
     whole_of,
 )
 from autograph.runtime.layouts.large_ints import holding
@@ -46,7 +50,6 @@ from autograph.runtime.layouts.mismatches import Mismatch
 from autograph.runtime.layouts.one_of import MOST_CANDIDATES
 from autograph.runtime.layouts.paths import Path, is_filled, is_item, worded
 from autograph.runtime.layouts.perhaps import Absence, Sentinel, common_start, merged_order
-from autograph.runtime.layouts.references import is_reference, is_variable
 from autograph.runtime.layouts.retraces import let_differ
 from autograph.runtime.layouts.sides import (
     CODE_TYPE,
@@ -57,6 +60,7 @@ from autograph.runtime.layouts.sides import (
     Renumbered,
     Side,
     Source,
+    Types,
     absence_of,
     as_alternatives,
     as_maybe,
@@ -68,19 +72,6 @@ from autograph.runtime.layouts.sides import (
 )
 from autograph.runtime.layouts.text_kinds import is_text_layout
 from autograph.runtime.layouts.value_kinds import holds_containers, kind_of
-
-
-class Types(Protocol):
-    """What is asked of the backend."""
-
-    def type_of(self, leaf: Any) -> LeafType | None:
-        """The type of a leaf that can be an array."""
-
-    def join(self, left: LeafType, right: LeafType) -> LeafType | None:
-        """The least type for both."""
-
-    def has_ended(self, value: Any) -> bool:
-        """Whether a value was traced in a trace that is over."""
 
 
 class Joiner:
@@ -156,7 +147,7 @@ class Joiner:
         if chooses_values(a) is not chooses_values(b) and self._is_value(b if chooses_values(a) else a):
             return self._join_alternatives(left, right, path)
         if is_object(a) and is_object(b) and not (isinstance(a, Static) and a == b):
-            return self._differ() if _is_cyclic(a, b, path) else self._join_alternatives(left, right, path)
+            return self._differ() if is_cyclic(a, b, path) else self._join_alternatives(left, right, path)
         if self._are_of_two_kinds(a, b):
             return self._join_alternatives(left, right, path)
         if isinstance(a, Array | Static) and isinstance(b, Array | Static):
@@ -287,24 +278,26 @@ class Joiner:
         return Maybe(inner, self._join_leaves(tag, source, other_tag, other_source, path), absence)
 
     def _join_alike(self, left: Side, right: Side, path: Path) -> Layout:
-        """Two objects of one class, attribute by attribute; where that cannot be, and both are from before, one of both."""
+        """Two objects of one class, attribute by attribute; where that cannot be, and both are from before or exceptions, one of both."""
         wholes = [side.layout.whole for side in (left, right)]  # type: ignore[attr-defined]
         may_refer = all(whole is not None and self._is_known(whole) for whole in wholes)
         if wholes[0] is not wholes[1] and may_refer and self._refers:
             return self._join_alternatives(left, right, path)
         count, noted, differed = len(self._sources[0]), len(self.mismatches), self._differs
         found = self._join_objects(left, right, path)
-        if len(self.mismatches) == noted or not may_refer:
+        if len(self.mismatches) == noted or not (may_refer or is_error(left.layout)):
             return found
         self._differs = differed
         del self.mismatches[noted:], self._sources[0][count:], self._sources[1][count:]
-        return self._join_alternatives(left, right, path, by_identity=True)
+        return self._join_alternatives(left, right, path, by_identity=may_refer)
 
     def _join_objects(self, left: Side, right: Side, path: Path) -> Layout:
         a, b = left.layout, right.layout
         assert isinstance(a, Object) and isinstance(b, Object)
         if a.whole is not None and a.whole is b.whole:
             return self._itself(a)
+        if cause_of(a) != cause_of(b) or has_traced_cause(a):  # a cause is an exception, not what is one of several
+            return self._differ()
         names, parts = self._join_entries(
             *(a.names, left, b.names, right, path), lambda names: Object(a.kind, names, [LEAF] * len(names)), a.kind
         )
@@ -408,7 +401,16 @@ class Joiner:
             return bool(self._kind(a) == self._kind(b))
         if not isinstance(a, Object) or not isinstance(b, Object) or not is_attribute_wise(a, b):
             return False
+        if is_error(a):
+            return self._have_join(a, b)
         return not by_identity or not all(each.whole is not None and self._is_known(each.whole) for each in (a, b))
+
+    def _have_join(self, a: Object, b: Object) -> bool:
+        """Whether two objects of one class join attribute by attribute."""
+        joiner = copy.copy(self)
+        joiner._sources, joiner.mismatches, joiner._differs = ([], []), [], False
+        joiner._join_objects(Side(a, 0), Side(b, 0), "")
+        return not joiner.mismatches
 
     def _have_one_text(self, a: Layout, b: Layout) -> bool:
         """Whether values of two layouts are texts of different kinds that have a join."""
@@ -435,7 +437,7 @@ class Joiner:
         if (
             a.is_list
             and b.is_list
-            and _sort_of_list(a) == _sort_of_list(b)
+            and sort_of_list(a) == sort_of_list(b)
             and (isinstance(a, Seq) or isinstance(b, Seq) or self._is_choice(a, b, path))
         ):
             return self._join_lists(a, left, b, right, path)
@@ -513,6 +515,8 @@ class Joiner:
         layout = side.layout
         if isinstance(layout, Object) and layout.whole is not None and self._is_known(layout.whole):
             return self._itself(layout)
+        if has_traced_cause(layout):
+            return self._differ()
         if isinstance(layout, Static) and widens:
             type = self._type_of(layout)
             layout = layout if type is None else Array(type)
@@ -531,15 +535,3 @@ class Joiner:
             self._differs = True
             self.mismatches.append(Mismatch(*self._whole, is_structure=True, is_too_many=is_too_many))
         return NOTHING
-
-
-def _sort_of_list(layout: Tree) -> Any:
-    """What Python has for a list of ours, of which it is none if it is a deque, a set or a dict: only two of one sort join."""
-    found = layout.kind.node_data() if isinstance(layout.kind, jax.tree_util.PyTreeDef) else None
-    return list if found is None or not hasattr(found[0], "sort_of") else found[0].sort_of(found[1])
-
-
-def _is_cyclic(a: Layout, b: Layout, path: Path) -> bool:
-    """Whether one of these, within another object, is that again."""
-    leaves = [each.value for each in (a, b) if isinstance(each, Static)]
-    return not isinstance(path, str) and not all(is_reference(each) or is_variable(each) for each in leaves)

@@ -27,13 +27,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import jax
+
 from autograph.backends.base import LeafType, Output
 from autograph.runtime.layouts.constants import is_same_constant
 from autograph.runtime.layouts.functions import is_same_function
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import is_place
 from autograph.runtime.layouts.perhaps import Absence, Sentinel, is_sentinel
-from autograph.runtime.layouts.references import is_variable
+from autograph.runtime.layouts.references import is_reference, is_variable
 
 
 class Layout:
@@ -408,6 +410,26 @@ def is_attribute_wise(a: Object, b: Object) -> bool:
     return (a.whole is not None and a.whole is b.whole) or a.kind is b.kind
 
 
+def is_error(layout: Layout) -> bool:
+    """Whether a value of this layout is an exception: nobody tells it from another one that is like it."""
+    return isinstance(layout, Object) and issubclass(layout.kind, BaseException)
+
+
+def cause_of(layout: Any) -> Layout | None:
+    """The cause of an exception, if this is one that has one."""
+    return next((part for name, part in zip(layout.names, layout.parts, strict=True) if name == "__cause__"), None)
+
+
+def has_traced_cause(layout: Layout) -> bool:
+    """Whether this is an exception with a cause that holds traced values."""
+    cause = cause_of(layout) if is_error(layout) else None
+    return cause is not None and _has_array(cause)
+
+
+def _has_array(layout: Layout) -> bool:
+    return isinstance(layout, Array) or any(map(_has_array, layout.parts))
+
+
 def is_one_object(a: Layout, b: Layout) -> bool:
     """Whether these are one object, from before."""
     whole = whole_of(a)
@@ -506,3 +528,15 @@ def is_rows(layout: Layout) -> bool:
 def has_known_length(seq: Tree) -> bool:
     """Whether a list of the trace is not held in arrays."""
     return not any(isinstance(part, Seq) and part.role == BUFFERS for part in seq.parts)
+
+
+def sort_of_list(layout: Tree) -> Any:
+    """What Python has for a list of ours, of which it is none if it is a deque, a set or a dict: only two of one sort join."""
+    found = layout.kind.node_data() if isinstance(layout.kind, jax.tree_util.PyTreeDef) else None
+    return list if found is None or not hasattr(found[0], "sort_of") else found[0].sort_of(found[1])
+
+
+def is_cyclic(a: Layout, b: Layout, path: Any) -> bool:
+    """Whether one of these, within another object, is that again."""
+    leaves = [each.value for each in (a, b) if isinstance(each, Static)]
+    return not isinstance(path, str) and not all(is_reference(each) or is_variable(each) for each in leaves)

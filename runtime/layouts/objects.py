@@ -9,21 +9,29 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import types
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
 from autograph.runtime.code.library_table import is_library
 
+# What each exception has. Which one it was raised in the handler of (`__context__`) is for tracebacks.
+ERROR_ATTRIBUTES = ("args", "__cause__")
 _NOT_STATE = ("__next__", "__get__", "__del__", "__array__", "__jax_array__", "__autograph_value__", "__wrapped__")
 _KINDS: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 
 
 def is_plain_object(value: Any) -> bool:
-    """Whether this is an instance of a class of the user's that is no more than its attributes."""
-    kind = type(value)
+    """Whether this is an instance of a class of the user's, or an exception, that is no more than its attributes."""
+    return is_plain_kind(type(value))
+
+
+def is_plain_kind(kind: type) -> bool:
+    """Whether the instances of a class are that."""
     known = _KINDS.get(kind)
     if known is None:
-        known = _KINDS[kind] = _is_plain_kind(kind)
+        known = _KINDS[kind] = _is_of_attributes(kind)
     return known
 
 
@@ -35,7 +43,28 @@ def is_state(value: Any) -> bool:
 
 def attributes_of(value: Any) -> dict[str, Any]:
     found = {name: getattr(value, name) for name in _slots(type(value)) if hasattr(value, name)}
-    return found | getattr(value, "__dict__", {})
+    return found | error_attributes(value) | getattr(value, "__dict__", {})
+
+
+def error_attributes(value: Any) -> dict[str, Any]:
+    """What an exception has that its ``__dict__`` has not; empty of anything else."""
+    if not issubclass(type(value), BaseException):  # which one of several is not, though it says so
+        return {}
+    return {name: held for name in ERROR_ATTRIBUTES if (held := getattr(value, name)) is not None}
+
+
+def with_attributes(kind: type, attributes: Iterable[tuple[str, Any]]) -> Any:
+    """An instance of a class, of which `is_plain_object` holds, with these attributes."""
+    made = bare_instance(kind)
+    for name, value in attributes:
+        object.__setattr__(made, name, value)
+    return made
+
+
+def bare_instance(kind: type) -> Any:
+    """An instance of such a class, without attributes."""
+    base = next((each for each in (BaseException, types.SimpleNamespace) if issubclass(kind, each)), object)
+    return base.__new__(kind)
 
 
 def compared_fields(kind: type, name: str) -> tuple[str, ...] | None:
@@ -57,14 +86,22 @@ def _slots(kind: type) -> list[str]:
     return [name for name in names if name not in ("__dict__", "__weakref__")]
 
 
-def _is_plain_kind(kind: type) -> bool:
+def _is_of_attributes(kind: type) -> bool:
     if "__autograph_is_plain__" in vars(kind):
         return True
-    if is_library(kind) or isinstance(kind, enum.EnumMeta) or issubclass(kind, BaseException | type):
+    if issubclass(kind, BaseException):
+        return issubclass(kind, Exception) and all(map(_is_plain_error, kind.__mro__))
+    if is_library(kind) or isinstance(kind, enum.EnumMeta) or issubclass(kind, type):
         return False
     if any(hasattr(kind, name) for name in _NOT_STATE):
         return False
     return all(not is_library(each) or _has_no_state(each) for each in kind.__mro__)
+
+
+def _is_plain_error(kind: type) -> bool:
+    """Whether exceptions of this class, one of several base classes, hold nothing but arguments and attributes: an `OSError` does."""
+    is_builtin = kind.__module__ == "builtins"
+    return kind is object or (kind.__basicsize__ == BaseException.__basicsize__ if is_builtin else not is_library(kind))
 
 
 def _has_no_state(kind: type) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import jax.numpy as jnp
 
@@ -25,6 +25,19 @@ from autograph.runtime.layouts.kinds import (
 )
 from autograph.runtime.layouts.one_of import CODE, renumbered
 from autograph.runtime.layouts.perhaps import Absence, Sentinel, is_sentinel
+
+
+class Types(Protocol):
+    """What is asked of the backend."""
+
+    def type_of(self, leaf: Any) -> LeafType | None:
+        """The type of a leaf that can be an array."""
+
+    def join(self, left: LeafType, right: LeafType) -> LeafType | None:
+        """The least type for both."""
+
+    def has_ended(self, value: Any) -> bool:
+        """Whether a value was traced in a trace that is over."""
 
 
 @dataclass(frozen=True)

@@ -207,9 +207,9 @@ def refuse_concretization(
 
 def of_arrays(error: BaseException) -> str | None:
     """What Python says of a traced value that lacks an attribute or an operation, in terms of arrays; None of other errors."""
-    text = str(error)
     if not isinstance(error, TypeError | AttributeError) or isinstance(error, StagingError) or len(error.args) != 1:
         return None
+    text = str(error)
     said = _TRACER_CLASS.sub("jax.Array", _NO_ATTRIBUTE.sub(r"'jax.Array' object has no attribute '\2'", text))
     said = _of_containers(said)
     return said if said != text else None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import heapq
 import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -91,6 +92,7 @@ class DerivedGenerators:
             itertools.cycle: self._cycle,
             itertools.repeat: self._repeat,
             functools.reduce: self._reduce,
+            heapq.merge: self._merge,
         }
         python: dict[Any, Callable[..., Any]] = {made: made for made in _OTHERS}
         return {plain: self._known(plain, overload) for plain, overload in (python | derived).items()}
@@ -341,6 +343,13 @@ class DerivedGenerators:
         return self.converted(forms.grouped_rows if _has_first(given) else forms.grouped)(
             self.call(forms.same if key is None else key), given, _group
         )
+
+    def _merge(self, *iterables: Any, key: Any = None, reverse: bool = False) -> Any:
+        rows = tuple(each if (taken := self.taken(each)) is None else taken for each in iterables)
+        if not all(map(self._is_rows, rows)) or not any(map(self._is_known_at_run_time, rows)):
+            return heapq.merge(*rows, key=key, reverse=reverse)
+        is_before = operator.gt if reverse else operator.lt
+        return self.converted(forms.merged)(self.call(forms.same if key is None else key), self.call(is_before), rows)
 
     def _reduce(self, function: Any, iterable: Any, *initial: Any) -> Any:
         given = self.taken(iterable, leaves=False)

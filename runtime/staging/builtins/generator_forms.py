@@ -235,6 +235,19 @@ def grouped(key: Callable[[Any], Any], iterable: Iterable[Any], as_group: Callab
         yield last, as_group(group)
 
 
+def merged(key: Callable[[Any], Any], is_before: Callable[[Any, Any], Any], rows: tuple[Any, ...]) -> Iterator[Any]:
+    places = [0 for _ in rows]
+    for _ in range(sum([len(row) for row in rows])):
+        item, first, found = None, None, -1
+        for k, row in enumerate(rows):
+            if places[k] < len(row):
+                other = row[places[k]]
+                if found < 0 or is_before(key(other), used(first)):
+                    item, first, found = other, key(other), k
+        places[found] += 1
+        yield used(item)
+
+
 def reduced_from(function: Callable[[Any, Any], Any], iterable: Iterable[Any], initial: Any) -> Any:
     total = initial
     for item in iterable:

@@ -38,7 +38,8 @@ from autograph.runtime.containers.traced_lists import TracedList, is_array_list,
 from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.callbacks import print as show
 from autograph.runtime.effects.raise_sites import text_of_error
-from autograph.runtime.effects.raising import is_after_raise, remade
+from autograph.runtime.effects.raising import is_after_raise
+from autograph.runtime.effects.remaking import made_again, remade
 from autograph.runtime.effects.snapshots import any_shown_by_class, snapshot_of
 from autograph.runtime.effects.traced_texts import DeferredText, TracedText, is_traced_text
 from autograph.runtime.errors import StagingError
@@ -684,6 +685,8 @@ class Builtins(InTrace):
                 return text_of_error(value, made, show)
             if snapshot_of(value) is None and (method := user_method(type(value), name)) is not None:
                 return self.call(method)(value)
+            if (made := made_again(value)) is not None:
+                return text_of_error(value, made, show)
             return self.raising.text_now(show, value)
 
         return shown
@@ -721,7 +724,7 @@ class Builtins(InTrace):
 
     def _is_traced_or_text(self, arg: Any) -> bool:
         if isinstance(arg, BaseException):
-            made = remade(arg)
+            made = made_again(arg)
             return made is not None and bool(made.values)
         return isinstance(arg, DeferredText) or is_open_array(arg) or self.backend.is_traced(value_of(arg))
 

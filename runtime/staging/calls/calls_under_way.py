@@ -135,6 +135,7 @@ class CallsUnderWay:
       shared: the containers among the outermost call's arguments that calls are given as they are, by identity.
       followed: how many calls in the outermost have been followed.
       follows_all: whether all calls are followed, whatever comes of it.
+      left: how many calls Python may still run before what they are part of is staged; None for any number.
       is_entered: whether the first call is followed, and those in it are outermost ones.
       is_settled: whether it has been found of all which call themselves.
       kept: the functions that signatures are of, so that no others get the identities of their variables.
@@ -151,6 +152,7 @@ class CallsUnderWay:
         self.shared: dict[int, Any] = {}
         self.followed = 0
         self.follows_all = False
+        self.left: int | None = None
         self.is_entered = False
         self.is_settled = False
         self.kept: dict[Any, types.FunctionType] = {}

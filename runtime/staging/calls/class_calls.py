@@ -13,6 +13,7 @@ from typing import Any
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.layouts.objects import is_plain_kind
 from autograph.runtime.layouts.statement_variables import holds_traced
 from autograph.runtime.tracing.locations import user_location
 
@@ -66,7 +67,9 @@ class ClassCalls(InTrace):
             return cls
         if isinstance(new, types.FunctionType):
             return cls if is_library(new) or not has_source(new) else functools.partial(self._by_own_new, cls)
-        if not isinstance(init, types.FunctionType) or is_library(init) or issubclass(cls, BaseException):
+        if not isinstance(init, types.FunctionType) or is_library(init):
+            return cls
+        if issubclass(cls, BaseException) and not is_plain_kind(cls):
             return cls
         if not has_source(init):
             is_made_of_fields = dataclasses.is_dataclass(cls) and cls.__dictoffset__ != 0

@@ -18,6 +18,7 @@ import operator
 import sys
 import types
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import jax.numpy as jnp
@@ -28,6 +29,7 @@ from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.effects.raising import current
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.reach import constants_used, may_be_written
 from autograph.runtime.layouts.describe import unflatten
 from autograph.runtime.layouts.functions import identity_of
 from autograph.runtime.layouts.kinds import Static, leaves_of
@@ -37,6 +39,7 @@ from autograph.runtime.staging.calls.calls_under_way import (
     NUMBERS,
     Activation,
     Call,
+    CallsUnderWay,
     InTraceOfCalls,
     Known,
     Marker,
@@ -52,12 +55,14 @@ from autograph.runtime.staging.calls.values_in_room import ValueInRoom, can_grow
 from autograph.runtime.staging.policy.recursion_limit import limit_of
 from autograph.runtime.staging.policy.recursive_code import Written, function_in, is_internal_class
 from autograph.runtime.tracing.locations import is_internal, position_of, user_location
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import LOCAL, effects_recorded
 from autograph.runtime.tracing.statements import Remark, take_down
 
 # How many calls that differ in Python numbers are followed, in each other and in all, before these are traced.
 _DEPTH_FOLLOWED, _FOLLOWED = 8, 64
 _SMALL_STACK = 1 << 20  # bytes: there is room for all calls at once
+_RUN_BY_PYTHON = 4096  # calls that see constants only
+_FRAMES = 4  # of Python's, that a call of converted code takes
 _NO_ROOM = "only an autograph.function can be run again with a larger capacity"
 _NO_CALLS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -67,6 +72,10 @@ class _Again(BaseException):
 
     No `Exception`, as the user's code in between must not handle it.
     """
+
+
+class _TooMany(BaseException):
+    """Ends the calls of constants that Python runs. No `Exception`, likewise."""
 
 
 class Recursion(InTraceOfCalls):
@@ -89,11 +98,15 @@ class Recursion(InTraceOfCalls):
         self._written = written
         self._raising = raising
         self._traces = FunctionTraces(backend, trace, raising)
+        self._effects = 0
 
     def of(self, called: Any, found: Callable[..., Any]) -> Callable[..., Any]:
         """``found``, which runs in place of ``called``, such that it may call itself under traced conditions."""
         known = self._found_by().known_calls
-        if self.backend.is_eager() or (known is not None and known.follows_all):
+        if self.backend.is_eager():
+            return found
+        if known is not None and known.follows_all:
+            self._take_one(known)
             return found
         if getattr(found, "__autograph_recursion__", False):
             return found
@@ -108,11 +121,42 @@ class Recursion(InTraceOfCalls):
         @functools.wraps(found, updated=())  # libraries ask for its signature
         def call(*args: Any, **kwargs: Any) -> Any:
             calls = self.calls
+            met = None if calls.active else constants_used([(function, bound, args, tuple(kwargs.values()))])
+            if met is not None:
+                with suppress(_TooMany):
+                    return self._in_python(lambda: found(*args, **kwargs), any(map(may_be_written, met)))
             rooms = calls.rooms.get(identity_of(function), {})
             return self._call(Call(function, found, bound, args, kwargs, calls.shared, rooms))
 
         call.__autograph_recursion__ = True  # type: ignore[attr-defined]
         return call
+
+    def _in_python(self, call: Callable[[], Any], writes: bool) -> Any:
+        """The result of a call that sees constants only, run as Python runs it.
+
+        Args:
+          writes: whether it may write to what it is given, so that it cannot be made again.
+
+        Raises:
+          _TooMany: it makes so many calls, or such deep ones, that it is better staged.
+        """
+        calls, limit = self.calls, sys.getrecursionlimit()
+        calls.follows_all, calls.left, self._effects = True, None if writes else _RUN_BY_PYTHON, effects_recorded()
+        sys.setrecursionlimit(limit * _FRAMES)
+        try:
+            return call()
+        except RecursionError as error:
+            raise (error if writes or effects_recorded() != self._effects else _TooMany()) from None
+        finally:
+            sys.setrecursionlimit(limit)
+            calls.follows_all, calls.left = False, None
+
+    def _take_one(self, calls: CallsUnderWay) -> None:
+        """Count a call that Python runs."""
+        if calls.left is not None:
+            calls.left -= 1
+            if calls.left < 0 and effects_recorded() == self._effects:
+                raise _TooMany
 
     def _active_function(self, called: Any) -> Any:
         """The converted function of a `Function` that is being traced, and now called in it; None of anything else."""

@@ -23,9 +23,11 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend
 from autograph.backends.exceptions import RaiseSite
 from autograph.backends.selected import STAGING
-from autograph.runtime.effects.raise_sites import Site
-from autograph.runtime.effects.raising import chosen, current, remade
-from autograph.runtime.effects.staged_raises import BothRaise, is_outcome
+from autograph.runtime.effects.outcomes import is_outcome
+from autograph.runtime.effects.raise_sites import Remade, Site
+from autograph.runtime.effects.raising import chosen, current
+from autograph.runtime.effects.remaking import note_handled, remade
+from autograph.runtime.effects.staged_raises import BothRaise
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.attempts import WritesOfAttempt
 from autograph.runtime.heap.in_trace import InTrace, Trace
@@ -137,7 +139,7 @@ class Attempt:
         handlers: Sequence[Handler],
         variables: Sequence[Variable],
         writes: WritesOfAttempt,
-        moment: Callable[[Sequence[Variable], WritesOfAttempt, Any], Moment],
+        moment: Callable[[Sequence[Variable], WritesOfAttempt, Any, BaseException | None], Moment],
     ) -> None:
         self.frame = LOCAL.frame
         self._place = STAGING.place()
@@ -152,8 +154,8 @@ class Attempt:
     def handles(self, kind: type[BaseException]) -> bool:
         return any(handler.takes(kind) and issubclass(kind, handler.ends) for handler in self._handlers)
 
-    def caught(self, site: Site, values: Sequence[Any]) -> tuple[RaiseSite, list[Any]]:
-        moment = self._moment(self._variables, self._writes, self._place)
+    def caught(self, site: Site, values: Sequence[Any], held: BaseException | None) -> tuple[RaiseSite, list[Any]]:
+        moment = self._moment(self._variables, self._writes, self._place, held)
         carried = [*values, *moment.values]
         return Thrown(site, self, moment), carried
 
@@ -179,8 +181,10 @@ class Attempts(InTrace):
         self._managers = managers
         self._staged_if, self._raising = conditionals.staged_if, conditionals.raising
 
-    def _moment(self, variables: Sequence[Variable], writes: WritesOfAttempt, place: Any) -> Moment:
-        return Moment(variables, writes, self.marks, place, self.journal.note_read)
+    def _moment(
+        self, variables: Sequence[Variable], writes: WritesOfAttempt, place: Any, raised: BaseException | None
+    ) -> Moment:
+        return Moment(variables, writes, self.marks, place, self.journal.note_read, raised)
 
     def goes_on(self) -> Any:
         """Whether no exception that a handler catches has been raised where this runs; traced, if it is known only at run time."""
@@ -351,7 +355,8 @@ class _Statement:
 
             with STAGING.receiving(catches) as received:
                 attempted = _Attempted(attempt, received)
-                current().catches.append(attempt)
+                around = current().catches
+                around.append(attempt)
                 try:
                     attempted.value = body()
                 except Exception as error:
@@ -364,7 +369,7 @@ class _Statement:
                     elif isinstance(error, BothRaise):
                         raise  # to what is around
                 finally:
-                    current().catches.remove(attempt)
+                    around.remove(attempt)  # nothing is called, which could exceed the recursion limit
             return attempted
 
     def _may_be_handled(self, error: BaseException) -> bool:
@@ -394,11 +399,11 @@ class _Statement:
         sites: list[Any] = attempted.received.sites
         for number, thrown in enumerate(sites, 1):
             handler = attempted.attempt.handler_of(thrown)
-            key = (handler, thrown.site) if handlers[handler].asks else (handler, None)
+            key = (handler, thrown.site, id(thrown.moment.raised)) if handlers[handler].asks else (handler, None, 0)
             groups.setdefault(key, []).append(number)
         return [
             (numbers, lambda k=k, numbers=numbers: self._handle(attempted, handlers[k], numbers))  # type: ignore[misc]
-            for (k, _), numbers in groups.items()
+            for (k, *_), numbers in groups.items()
         ]
 
     def _handle(self, attempted: _Attempted, handler: Handler, numbers: Sequence[int]) -> Any:
@@ -420,8 +425,9 @@ class _Statement:
             if sites[each - 1].site == site:
                 others = received.payloads[each - 1][: len(values)]
                 values = [jnp.where(received.code == each, new, old) for new, old in zip(others, values, strict=True)]
-        handled = site.stand_ins(values)
-        current().handled += handled
+        raised = moments[0].raised
+        handled = site.stand_ins(values) if raised is None else [(raised, Remade(site, values))]
+        note_handled(handled)
         error = handled[0][0]
         try:
             raise error

@@ -9,8 +9,8 @@ from typing import Any
 from autograph.backends.base import Backend, Output
 from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.effects.absences import is_absence_of
 from autograph.runtime.effects.growing_values import Growth, many_texts_in, parts_that_grow
-from autograph.runtime.effects.staged_raises import is_absence_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place

@@ -19,8 +19,8 @@ from autograph.runtime.containers.iterables import (
     to_be_staged,
 )
 from autograph.runtime.containers.iterators import SequenceIterator
+from autograph.runtime.effects.absences import ABSENCES, may_be_bound
 from autograph.runtime.effects.raising import attempting
-from autograph.runtime.effects.staged_raises import ABSENCES, may_be_bound
 from autograph.runtime.heap.copies import Copies, Watch
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.journal import Journal

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograph.runtime.code.library_table import is_library
-from autograph.runtime.effects.raising import Managed, Tried, current
+from autograph.runtime.effects.raising import Managed, Tried, current, drop
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.loop_bodies import LoopBody
 from autograph.runtime.layouts.statement_variables import CellVariable
@@ -164,7 +164,7 @@ class _Manager:
         return found
 
     def __exit__(self, *error: Any) -> Any:
-        current().managers.remove(self._managed)
+        drop(current().managers, self._managed)
         passed = self._managed.passed
         if passed is not None:
             why = ", which may suppress it" if self._managed.swallows() else ", and caught outside of it"

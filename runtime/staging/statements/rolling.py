@@ -17,8 +17,8 @@ from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.code.library_table import TABLE, full_name, is_library
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged, to_be_staged
 from autograph.runtime.containers.iterators import Iterated
+from autograph.runtime.effects.absences import ABSENCES, may_be_bound
 from autograph.runtime.effects.raising import attempting
-from autograph.runtime.effects.staged_raises import ABSENCES, may_be_bound
 from autograph.runtime.errors import ConversionError, StagingError
 from autograph.runtime.heap.copies import Copies, PerhapsKnown
 from autograph.runtime.heap.in_trace import InTrace, Trace

@@ -1,0 +1,71 @@
+"""How an exception that holds traced values is made again at run time, of the values that they have there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from autograph.runtime.effects.raise_sites import Recipe, Remade, Site
+from autograph.runtime.effects.raising import current
+from autograph.runtime.layouts.describe import is_leaf
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.tracing.locations import user_position, user_position_now
+
+
+def site_of(recipe: Recipe, error: BaseException) -> tuple[Site, list[Any]]:
+    """Where an exception is raised, and the values that it carries."""
+    values = Site.values(recipe.content)
+    related = [made_again(error.__cause__), made_again(error.__context__)]
+    site = Site(recipe, error, user_position(error.__traceback__) or user_position_now(), related)
+    return site, [*values, *(value for each in related if each is not None for value in each.values)]
+
+
+def is_new(error: BaseException) -> bool:
+    """Whether an exception has been made by the ``raise`` that raises it, so that nothing else refers to it."""
+    made = current().recipe
+    return made is not None and made[0] is error
+
+
+def note_handled(found: Iterable[tuple[BaseException, Remade]]) -> None:
+    """Remember exceptions that handlers of the program are given."""
+    current().handled += [(error, made, attributes_of(error)) for error, made in found]
+
+
+def remade(error: Any) -> Remade | None:
+    """How an exception that a handler of the program has been given is made when the program runs; None for any other."""
+    for each, made, held in current().handled:
+        if each is error:
+            return _of_attributes(error) if is_plain_object(error) and _may_have_changed(error, held) else made
+    return None
+
+
+def made_again(error: Any) -> Remade | None:
+    """How an exception of the program is made, or another one that holds traced values; None of anything else."""
+    found = remade(error)
+    if found is not None or not isinstance(error, Exception):
+        return found
+    recipe = Recipe.of(error)
+    return Remade(*site_of(recipe, error)) if Site.values(recipe.content) else None
+
+
+def carries_values(error: BaseException) -> bool:
+    """Whether an exception is made of traced values."""
+    made = current().recipe
+    content = made[1].content if made is not None and is_new(error) else error.args
+    return bool(Site.values(content))
+
+
+def _of_attributes(error: BaseException) -> Remade:
+    return Remade(*site_of(Recipe.of(error), error))
+
+
+def _may_have_changed(error: BaseException, held: dict[str, Any]) -> bool:
+    """Whether an exception may hold something else than these attributes held when it came to its handler."""
+    now = attributes_of(error)
+    if now.keys() != held.keys() or any(now[name] is not held[name] for name in now):
+        return True
+    return any(not _is_value(part) for part in now.values())
+
+
+def _is_value(part: Any) -> bool:
+    return all(map(_is_value, part)) if type(part) is tuple else is_leaf(part) or isinstance(part, BaseException)
