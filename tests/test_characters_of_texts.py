@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from autograph.runtime.staging.builtins import texts
 from tests import staged
-from tests.agreement import differences
 
 # Each is given a text whose characters, and perhaps length, only the run knows, and an int.
 READ = {
@@ -486,27 +484,3 @@ def test_a_text_that_is_one_of_several_is_indexed_by_a_traced_number(program):
 def test_an_index_beyond_the_text_that_a_condition_selects_raises():
     with pytest.raises(IndexError, match="string index out of range"):
         ag.function(lambda x, k: ("ca" if x > 0 else "a.b")[k])(jnp.int32(1), jnp.int32(2))
-
-
-def read_often(n):
-    text, at, total = f"{n}+{n}", 0, 0
-    while at < len(text) and (text[at].isdigit() or text[at] == "+"):
-        if text[at] != "+":
-            total = 10 * total + int(text[at])
-        at += 1
-    return total, at, text
-
-
-def test_the_characters_are_computed_once_in_each_block_that_reads_them(monkeypatch):
-    computed = []
-
-    def counted(value, *base):
-        computed.append(value)
-        return digits(value, *base)
-
-    digits = texts._digits
-    monkeypatch.setattr(texts, "_digits", counted)
-    run = ag.function(read_often)
-    for n in (0, 12, 345):
-        assert list(differences(read_often(n), run(jnp.array(n)))) == []
-    assert len(computed) <= 8  # of two numbers, before the loop and in each trace of its body
