@@ -19,7 +19,8 @@ from autograph.runtime.effects.raising import current
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.kinds import Array, Layout, leaves_of
 from autograph.runtime.layouts.list_room import Room
-from autograph.runtime.layouts.statement_variables import flatten, is_mutable_container
+from autograph.runtime.layouts.loop_bodies import LoopBody
+from autograph.runtime.layouts.statement_variables import Variable, flatten, is_mutable_container
 from autograph.runtime.staging.calls.recursive_state import CarriedState
 from autograph.runtime.staging.calls.values_in_room import ValueInRoom, arguments_in_room
 from autograph.runtime.staging.policy.recursive_code import functions_in
@@ -300,8 +301,14 @@ class Call:
             leaf = pending.pop()
             if isinstance(leaf, functools.partial):
                 pending += [leaf.func, *leaf.args, *leaf.keywords.values()]
+            if isinstance(leaf, LoopBody):  # of a generator, which runs where it yields
+                found += [each for each in (leaf.take, leaf.test) if isinstance(each, types.FunctionType)]
             found += functions_in(leaf)
         return found
+
+    def variables(self) -> list[Variable]:
+        """The variables of the loop that a generator runs where it yields."""
+        return [each for leaf in self.leaves if isinstance(leaf, LoopBody) for each in leaf.variables]
 
     def arguments(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments with these leaves: their lists and dicts are others."""

@@ -21,7 +21,7 @@ from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, leaves_of
 from autograph.runtime.layouts.list_room import RoomInRecursion
 from autograph.runtime.layouts.mismatches import sides
 from autograph.runtime.layouts.sides import injected, with_numbers
-from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot
+from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, Variable
 from autograph.runtime.layouts.text_kinds import is_text_layout
 from autograph.runtime.staging.calls.calls_under_way import (
     NUMBERS,
@@ -143,19 +143,19 @@ class FunctionTraces(InTraceOfCalls):
         known, raising = active.known, self._raising
         assert known is not None
         functions = (call.function, *call.functions())
-        snapshot = Snapshot(functions, ())
+        snapshot = Snapshot(functions, variables := call.variables())
         region = self.journal.open((), raising.tries())
         region.entry = snapshot
         layouts: list[Layout] = []
         written: list[Any] = []
-        cells: list[CellVariable] = []
+        cells: list[Variable] = []
         living: list[Any] = []
         own: list[bool] = []
         active.regions = len(self.journal.regions)
 
         def note_writes() -> None:
             written.extend(self._written_so_far(region, functions))
-            cells.extend(self._rebound(functions, snapshot))
+            cells.extend(self._rebound(functions, variables, snapshot))
 
         def run(*operands: Any) -> list[Any]:
             active.place = STAGING.place()
@@ -184,7 +184,7 @@ class FunctionTraces(InTraceOfCalls):
                     raise
                 raising.record_raise(error, region)
             state = known.state.values()
-            cells.extend(self._rebound(functions, snapshot))
+            cells.extend(self._rebound(functions, variables, snapshot))
             places = region.written()
             if any(id(getattr(place, "owner", None)) in copies for place in places):
                 own.append(True)
@@ -217,11 +217,13 @@ class FunctionTraces(InTraceOfCalls):
             known.state.add_refs([ref for ref, is_written in STAGING.stand_ins(traced.program) if is_written])
         return traced, layouts[0] if layouts else None
 
-    def _rebound(self, functions: Sequence[types.FunctionType], snapshot: Snapshot) -> list[CellVariable]:
-        """The variables around the functions that hold something else now than when the call began."""
-        rebound = set(map(id, snapshot.rebound()))
-        cells = (pair for function in functions for pair in cells_of(function))
-        return [CellVariable(name, cell) for name, cell in cells if id(cell) in rebound]
+    def _rebound(
+        self, functions: Sequence[types.FunctionType], variables: Sequence[Variable], snapshot: Snapshot
+    ) -> list[Variable]:
+        """The variables around the functions, and these, that hold something else now than when the call began."""
+        keys = {each.key for each in snapshot.changed()}
+        around = (CellVariable(name, cell) for function in functions for name, cell in cells_of(function))
+        return [each for each in (*variables, *around) if each.key in keys]
 
     def _written_so_far(self, region: Region, functions: Sequence[types.FunctionType]) -> list[Any]:
         """The keys of what the call, whose region this is, and the blocks in it have written, if only until they put it back.
