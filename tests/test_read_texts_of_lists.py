@@ -1,4 +1,4 @@
-"""Texts of lists, tuples and dicts of traced integers that are read, ``json.dumps``, and how often texts are read: as in Python, or refused."""
+"""Texts of lists, tuples and dicts of traced integers that are read, ``json.dumps``, and how often texts are read."""
 
 from __future__ import annotations
 
