@@ -1,4 +1,4 @@
-"""Texts and tuples that grow in dicts, attributes and tuples."""
+"""Texts and tuples that grow, or differ by path, in dicts, attributes, tuples, and values that may be None."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from tests.agreement import differences
+from tests.agreement import agrees_when_compiled, differences
 
 
 class Writer:
@@ -134,3 +134,102 @@ def test_what_grows_in_another_value_has_derivatives(program):
         positive = (xs > 0).astype(np.float32)
         found = jax.jit(jax.grad(number))(jnp.asarray(xs))
         assert set(np.asarray(found).tolist()) <= {0.0, 1.0} and bool(jnp.all(found <= positive))
+
+
+def runs_of_letters(xs):
+    out, last, n = "", None, 0
+    for x in xs:
+        letter = "abc"[x]
+        if letter == last:
+            n += 1
+        else:
+            if last is not None:
+                out += f"{last}{n}" if n > 1 else last
+            last, n = letter, 1
+    return out + (f"{last}{n}" if n > 1 else last)
+
+
+def made_or_constant(xs):
+    name = None
+    for x in xs:
+        if x > 1:
+            name = f"<{x}>"
+        elif x > 0:
+            name = "one"
+    return name, name is None, name or "zero"
+
+
+def longer_than_none(xs):
+    text = None
+    for x in xs:
+        if x > 1:
+            if text is None:
+                text = "x"
+            text += "y"
+    return text
+
+
+def pairs_or_singles(xs):
+    found = None
+    for x in xs:
+        if x > 1:
+            found = (x, x)
+        elif x > 0:
+            found = (x,)
+    return found, 0 if found is None else len(found)
+
+
+def set_in_a_dict(xs):
+    state = {"name": None, "n": 0}
+    for x in xs:
+        if x > 1:
+            state["name"] = f"<{x}>"
+        elif x > 0:
+            state["name"], state["n"] = "one", 1
+    return state["name"], state["n"]
+
+
+def under_a_key_that_may_be_absent(xs):
+    state = {}
+    if xs[0] > 1:
+        state["name"] = "a"
+    if xs[1] > 1:
+        state["name"] = f"{xs[0]}"
+    return state.get("name", "no"), "name" in state, state
+
+
+def in_an_attribute_that_may_be_absent(xs):
+    writer = Writer()
+    for x in xs:
+        if x > 1:
+            writer.name = f"<{x}>"
+        elif x > 0:
+            writer.name = "one"
+    return getattr(writer, "name", "zero")
+
+
+def in_a_pair(xs):
+    state = (None, 0)
+    for x in xs:
+        if x > 1:
+            state = (f"{x}", x)
+        elif x > 0:
+            state = ("one", 1)
+    return state
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        runs_of_letters,
+        made_or_constant,
+        longer_than_none,
+        pairs_or_singles,
+        set_in_a_dict,
+        under_a_key_that_may_be_absent,
+        in_an_attribute_that_may_be_absent,
+        in_a_pair,
+    ],
+)
+def test_what_may_be_none_or_absent_may_differ_in_form(program):
+    agrees_when_compiled(program, *[(np.array(xs),) for xs in ([0, 1, 2], [1, 0, 0], [2, 1, 0], [2, 2, 0], [0, 0, 0])])

@@ -1060,6 +1060,27 @@ def generators():
     refused(lambda x: list(zip(pieces(x), pieces(x))), X)
 
 
+@claim("A generator that calls itself under a traced condition")
+def recursive_generators():
+    def down(x):
+        if x > 0:
+            yield x
+            yield from down(x - 1)
+
+    agrees(lambda x: (sum(down(x)), list(down(x))), X)
+
+    def returned(x):
+        for v in down(x):
+            if v < 1:
+                return v
+        return x
+
+    refused(returned, X, words="a `return` in a loop")
+    refused(lambda x: sum(v + w for v in down(x) for w in down(v)), X)
+    with pytest.raises(ag.StagingError):
+        jax.jit(ag.convert(lambda x: sum(down(x))))(X)
+
+
 class _Halves:
     def __init__(self, number):
         self.number = number

@@ -1,4 +1,4 @@
-"""Texts of lists, tuples and dicts of traced integers that are read, and ``json.dumps``: as Python's, or refused."""
+"""Texts of lists, tuples and dicts of traced integers that are read, ``json.dumps``, and how often texts are read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from autograph.runtime.staging.builtins import texts
+from tests.agreement import differences
 
 
 def kept(xs):
@@ -122,3 +124,27 @@ def test_json_of_known_values_is_made_while_tracing():
 def test_a_text_of_floats_is_not_read(show):
     with pytest.raises(ag.StagingError, match="is read at trace time"):
         ag.function(lambda xs: len(show([v * 0.5 for v in kept(xs)])))(jnp.array(EXAMPLES[0]))
+
+
+def read_often(n):
+    text, at, total = f"{n}+{n}", 0, 0
+    while at < len(text) and (text[at].isdigit() or text[at] == "+"):
+        if text[at] != "+":
+            total = 10 * total + int(text[at])
+        at += 1
+    return total, at, text
+
+
+def test_the_characters_are_computed_once_in_each_block_that_reads_them(monkeypatch):
+    computed = []
+
+    def counted(value, *base):
+        computed.append(value)
+        return digits(value, *base)
+
+    digits = texts._digits
+    monkeypatch.setattr(texts, "_digits", counted)
+    run = ag.function(read_often)
+    for n in (0, 12, 345):
+        assert list(differences(read_often(n), run(jnp.array(n)))) == []
+    assert len(computed) <= 8  # of two numbers, before the loop and in each trace of its body

@@ -243,3 +243,43 @@ def test_sums_and_products_of_objects_call_methods_of_their_class(program):
 def test_a_sum_of_objects_that_cannot_be_added_to_zero():
     with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \+: 'int' and 'Length'"):
         ag.function(lambda n: sum([Length(n)]).v)(jnp.array(1))
+
+
+class Store:
+    """Counts what it is asked for, and takes out what it is indexed by."""
+
+    def __init__(self):
+        self.values = {}
+        self.asked = 0
+
+    def __contains__(self, key):
+        self.asked += 1
+        return key in self.values
+
+    def __getitem__(self, key):
+        return self.values.pop(key)
+
+    def __setitem__(self, key, value):
+        self.values[key] = value
+
+
+def in_turn(n):
+    store, taken = Store(), []
+    for k in (n, 2, 3, n, 3, 2):
+        if k in store:
+            taken.append(store[k])
+        else:
+            store[k] = 10 * k
+    return taken, list(store.values.items()), store.asked
+
+
+def asked_for_one_of_two(n):
+    store = Store()
+    store["low"] = n
+    return ("low" if n < 2 else "high") in store, store.asked
+
+
+@pytest.mark.parametrize("program", [in_turn, asked_for_one_of_two])
+def test_in_calls_the_method_of_the_class_once(program):
+    for n in (1, 2, 3, 5):
+        assert list(differences(program(n), ag.function(program)(jnp.array(n)))) == []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 
 import gast
 
+from autograph._analysis.children import walk
 from autograph._analysis.scopes import contains, parameter_names, read_names, scope_of, walk_scope
 from autograph._passes.nodes import Context, Rewriter, assign, constant, copied, function, load, placed, rewrite_blocks
 
@@ -107,6 +109,22 @@ def _yield_of(node: gast.AST) -> gast.AST | None:
     return node.value if takes and isinstance(node.value, gast.YieldFrom) else None
 
 
+def _passes_on(node: gast.AST) -> bool:
+    """Whether this is ``for v in items: yield v``."""
+    if not (isinstance(node, gast.For) and isinstance(node.target, gast.Name) and len(node.body) == 1) or node.orelse:
+        return False
+    found = _yield_of(node.body[0])
+    return isinstance(found, gast.Yield) and isinstance(found.value, gast.Name) and found.value.id == node.target.id
+
+
+def _passing_on(statements: Sequence[gast.AST]) -> set[str]:
+    """The names that have no other use than in loops that yield each item."""
+    parts = [part for node in statements for part in walk(node)]
+    loops = Counter(part.target.id for part in parts if _passes_on(part))
+    names = Counter(part.id for part in parts if isinstance(part, gast.Name))
+    return {name for name, count in loops.items() if names[name] == 2 * count}
+
+
 def lower_yields(context: Context, node: gast.AST, name: str | None = None) -> None:
     """Replace the body of a generator function by one that makes the generator, of this ``name``, from three forms of it."""
     parameters = parameter_names(node.args)
@@ -118,12 +136,15 @@ def lower_yields(context: Context, node: gast.AST, name: str | None = None) -> N
     context.generated.update((names["each"], names["each_until"]))
     body = names["body"]
     returns = any(isinstance(part, gast.Return) and part.value is not None for part in walk_scope(statements))
-    until = _CallingBack(context, body, True, returns).block(copied(statements))
+    passing = _passing_on(statements)
+    until = _CallingBack(context, body, True, returns, passing).block(copied(statements))
     until += [_in_tuple(constant(None))] if returns else []
     forms = [
         function(own, parameters, statements),
         function(
-            names["each"], (body, *parameters), _CallingBack(context, body, False, False).block(copied(statements))
+            names["each"],
+            (body, *parameters),
+            _CallingBack(context, body, False, False, passing).block(copied(statements)),
         ),
         function(names["each_until"], (body, *parameters), until),
     ]
@@ -142,14 +163,18 @@ def lower_yields(context: Context, node: gast.AST, name: str | None = None) -> N
 class _CallingBack:
     """Rewrites statements so that they call ``body`` in place of each ``yield``, and return after it if the loop ``is_left``.
 
-    What the generator returns is then in a tuple, as against the None of a loop that is left.
+    What the generator returns is then in a tuple, as against the None of a loop that is left. A loop over ``passing`` names, which
+    does nothing but to yield each item, is a ``yield from``.
     """
 
-    def __init__(self, context: Context, body: str, may_be_left: bool, tells_returns: bool) -> None:
+    def __init__(
+        self, context: Context, body: str, may_be_left: bool, tells_returns: bool, passing: Collection[str]
+    ) -> None:
         self.context = context
         self.body = body
         self.may_be_left = may_be_left
         self.tells_returns = tells_returns
+        self.passing = passing
 
     def block(self, statements: Iterable[gast.AST]) -> list[gast.AST]:
         return [part for node in statements for part in self.statement(node)]
@@ -157,6 +182,8 @@ class _CallingBack:
     def statement(self, node: gast.AST) -> Sequence[gast.AST]:
         if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
             return [node]
+        if _passes_on(node) and node.target.id in self.passing:
+            node = placed(gast.Expr(gast.YieldFrom(node.iter)), node)
         if (found := _yield_of(node)) is not None:
             return [placed(part, node) for part in self._called(node, found)]
         if isinstance(node, gast.Return) and self.tells_returns:

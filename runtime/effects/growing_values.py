@@ -13,6 +13,8 @@ from autograph.runtime.effects.growing_texts import MANY_TEXTS, GrowingText, are
 from autograph.runtime.effects.traced_texts import is_text
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import Layout, Maybe, Tree, constants_in
+from autograph.runtime.layouts.optional import Optional, held_in, with_held
+from autograph.runtime.layouts.perhaps import Perhaps
 from autograph.runtime.layouts.sides import Types
 from autograph.runtime.layouts.statement_variables import has_contents, items_of_sequence
 from autograph.runtime.layouts.text_kinds import is_text_layout
@@ -42,7 +44,15 @@ def of_any_length(value: Any, by_pieces: bool) -> Any:
 
 
 def with_any_length(value: Any, grown: Collection[Growth]) -> Any:
-    """A value with the texts and tuples at these paths as such that hold any number of pieces; a copy, unless all are so already."""
+    """A value with the texts and tuples at these paths as such that hold any number of pieces; a copy, unless all are so already.
+
+    What may be None, or lack its place, holds such a text or tuple where it holds one.
+    """
+    if type(value) is Optional:
+        return with_held(value, with_any_length(held_in(value), grown))
+    if type(value) is Perhaps:
+        held = with_any_length(value.held, grown)
+        return value if held is value.held else Perhaps(value.present, held, value.absence)
     if here := [each for each in grown if not each.path]:
         return of_any_length(value, any(each.by_pieces for each in here))
     is_dict = isinstance(value, dict) and not has_contents(value)
@@ -80,7 +90,7 @@ def parts_that_grow(one: Layout, other: Layout, types: Types, chooses: bool = Fa
 
 def _pairs(one: Layout, other: Layout, path: Path) -> Iterator[tuple[Path, Layout, Layout]]:
     """The texts and tuples that both values have in the same places, and those of which one is longer."""
-    one, other = (each.inner if isinstance(each, Maybe) else each for each in (one, other))
+    one, other = map(_held, (one, other))
     if may_differ_in_length(one, other):
         yield path, one, other
     elif isinstance(one, Tree) and isinstance(other, Tree) and isinstance(one.kind, type) and one.kind is other.kind:
@@ -88,6 +98,13 @@ def _pairs(one: Layout, other: Layout, path: Path) -> Iterator[tuple[Path, Layou
         for key, part in zip(one.keys, one.parts, strict=True):
             if key in theirs:
                 yield from _pairs(part, theirs[key], (*path, key))
+
+
+def _held(layout: Layout) -> Layout:
+    """The layout of what a value holds that may be unbound, None, or absent from its place."""
+    while isinstance(layout, Maybe):
+        layout = layout.inner
+    return layout
 
 
 def many_texts_in(layout: Layout, is_named: bool, surely: bool) -> list[Growth]:

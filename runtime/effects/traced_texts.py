@@ -45,6 +45,8 @@ class TracedText(DeferredText):
     stands_for = str
     ranks: tuple[int, ...] | None = None
     """The greatest rank of the arrays in each value, once it has been a result: with a greater one, it is a batch of texts."""
+    read_as: Any = None
+    """Its characters, once they have been read: see `Texts.characters_of`."""
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
         ranks = tuple(map(_rank, self.values)) if self.ranks is None else self.ranks

@@ -234,8 +234,12 @@ class Snapshot:
 
     def rebound(self) -> list[types.CellType]:
         """The cells that hold something else now."""
+        return [each.cell for each in self.changed() if isinstance(each, CellVariable)]
+
+    def changed(self) -> list[Variable]:
+        """The places that hold something else now."""
         pairs = zip(self._variables, self._values, strict=True)
-        return [each.cell for each, value in pairs if isinstance(each, CellVariable) and each.get() is not value]
+        return [variable for variable, value in pairs if variable.get() is not value]
 
     def restore(self) -> None:
         for variable, value in zip(self._variables, self._values, strict=True):

@@ -162,6 +162,9 @@ class Builtins(InTrace):
         """``item in container``."""
         if type(container) in (set, frozenset) and type(item) in _ATOMS:
             return item in container
+        if (method := user_method(type(container), "__contains__")) is not None:  # before what would go over the items
+            self.refuse_hidden(container)
+            return self._bool(self.call(method)(container, item))
         if type(item) is OneOf:
             return each_purely(item, lambda one: self.contains(one, container))
         if type(container) is OneOf:
@@ -209,8 +212,6 @@ class Builtins(InTrace):
         if (given := self.reductions.each_of(container, may_leave=True)) is not None:
             compared = dataclasses.replace(given, element=lambda value: self.equals(value, item))
             return self.reductions.decided(compared, builtins.any)
-        if (method := user_method(type(container), "__contains__")) is not None:
-            return self._bool(self.call(method)(container, item))
         if user_method(type(container), "__iter__") is not None or (
             is_indexed(type(container)) and (holds_traced(item) or self.generators.may_end_at_run_time(container))
         ):

@@ -60,8 +60,20 @@ class Texts:
         """A text as its characters; None of one that is known only as a whole, when the program has run."""
         if isinstance(text, Characters):
             return text
+        is_kept = type(text) is TracedText and _is_of_numbers(text)
+        if is_kept and text.read_as is not None and not self._has_ended(text.read_as):
+            return text.read_as
         pieces = _pieces(text)
-        return None if pieces is None else joined(list(map(_characters, pieces)))
+        found = None if pieces is None else joined(list(map(_characters, pieces)))
+        if is_kept:
+            text.read_as = found
+        return found
+
+    def _has_ended(self, text: Characters) -> bool:
+        """Whether characters were computed in a trace that is over, as that of another branch is."""
+        codes = text.codes.contents()
+        leaves = (codes.length, *codes.buffers) if isinstance(codes, Padded) else codes
+        return any(map(self.backend.has_ended, leaves))
 
     def read(self, text: Any) -> Characters:
         """The characters of a text.
@@ -332,6 +344,14 @@ class _Piece:
 
     value: Any
     form: Any = ""
+
+
+def _is_of_numbers(text: TracedText) -> bool:
+    """Whether nothing in a text can be written to: no list is in it."""
+    return all(
+        _is_of_numbers(value) if type(value) is TracedText else is_array_leaf(value) or isinstance(value, _CONSTANTS)
+        for value in text.values
+    )
 
 
 def _pieces(text: Any) -> list[_Piece] | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import jax
 import numpy as np
 
 from autograph.backends.base import LeafType
@@ -17,9 +19,11 @@ from autograph.runtime.effects.raising import current
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.kinds import Array, Layout, leaves_of
 from autograph.runtime.layouts.list_room import Room
-from autograph.runtime.layouts.statement_variables import flatten, is_mutable_container
+from autograph.runtime.layouts.loop_bodies import LoopBody
+from autograph.runtime.layouts.statement_variables import Variable, flatten, is_mutable_container
 from autograph.runtime.staging.calls.recursive_state import CarriedState
 from autograph.runtime.staging.calls.values_in_room import ValueInRoom, arguments_in_room
+from autograph.runtime.staging.policy.recursive_code import functions_in
 from autograph.runtime.staging.statements.loop_memory import WrittenByLoops
 from autograph.runtime.state.given_arrays import LocalArray
 from autograph.runtime.tracing.locations import user_location
@@ -27,6 +31,7 @@ from autograph.runtime.tracing.recording import LOCAL
 
 NUMBERS = (bool, int, float, complex)
 _PLAIN = (*NUMBERS, str, bytes)
+_METHODS = (types.MethodType, types.BuiltinMethodType)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,6 +291,27 @@ class Call:
         """The containers and objects that are arguments, or in them."""
         return containers_in((*self._bound, *self._args, *self._kwargs.values()))
 
+    def constants(self) -> list[Any]:
+        """What is no array in the arguments: functions, methods and others that may lead to what the function writes."""
+        return [leaf for leaf in self.leaves if not isinstance(leaf, (*_PLAIN, jax.Array, types.NoneType))]
+
+    def functions(self) -> list[types.FunctionType]:
+        """The functions of the user's among the arguments."""
+        found: list[types.FunctionType] = []
+        pending = self.constants()
+        while pending:
+            leaf = pending.pop()
+            if isinstance(leaf, functools.partial):
+                pending += [leaf.func, *leaf.args, *leaf.keywords.values()]
+            if isinstance(leaf, LoopBody):  # of a generator, which runs where it yields
+                found += [each for each in (leaf.take, leaf.test) if isinstance(each, types.FunctionType)]
+            found += functions_in(leaf)
+        return found
+
+    def variables(self) -> list[Variable]:
+        """The variables of the loop that a generator runs where it yields."""
+        return [each for leaf in self.leaves if isinstance(leaf, LoopBody) for each in leaf.variables]
+
     def arguments(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments with these leaves: their lists and dicts are others."""
         args, kwargs = self._structure.build(leaves)
@@ -319,6 +345,8 @@ def _holds(type: LeafType | None, static: Any, other: LeafType | None, number: A
 
 
 def is_same_value(one: Any, other: Any) -> bool:
+    if type(one) is type(other) and isinstance(one, _METHODS):  # each read of a method makes another object of it
+        return one.__self__ is other.__self__ and one == other
     return one is other or (type(one) is type(other) and isinstance(one, _PLAIN) and one == other)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend, Traced
@@ -21,7 +21,7 @@ from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, leaves_of
 from autograph.runtime.layouts.list_room import RoomInRecursion
 from autograph.runtime.layouts.mismatches import sides
 from autograph.runtime.layouts.sides import injected, with_numbers
-from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot
+from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, Variable
 from autograph.runtime.layouts.text_kinds import is_text_layout
 from autograph.runtime.staging.calls.calls_under_way import (
     NUMBERS,
@@ -142,19 +142,20 @@ class FunctionTraces(InTraceOfCalls):
         """The function as a program, and the layout of its result; None if no path is known to return."""
         known, raising = active.known, self._raising
         assert known is not None
-        snapshot = Snapshot((call.function,), ())
+        functions = (call.function, *call.functions())
+        snapshot = Snapshot(functions, variables := call.variables())
         region = self.journal.open((), raising.tries())
         region.entry = snapshot
         layouts: list[Layout] = []
         written: list[Any] = []
-        cells: list[CellVariable] = []
+        cells: list[Variable] = []
         living: list[Any] = []
         own: list[bool] = []
         active.regions = len(self.journal.regions)
 
         def note_writes() -> None:
-            written.extend(self._written_so_far(region, call.function))
-            cells.extend(self._rebound(call, snapshot))
+            written.extend(self._written_so_far(region, functions))
+            cells.extend(self._rebound(functions, variables, snapshot))
 
         def run(*operands: Any) -> list[Any]:
             active.place = STAGING.place()
@@ -183,7 +184,7 @@ class FunctionTraces(InTraceOfCalls):
                     raise
                 raising.record_raise(error, region)
             state = known.state.values()
-            cells.extend(self._rebound(call, snapshot))
+            cells.extend(self._rebound(functions, variables, snapshot))
             places = region.written()
             if any(id(getattr(place, "owner", None)) in copies for place in places):
                 own.append(True)
@@ -205,7 +206,7 @@ class FunctionTraces(InTraceOfCalls):
             known.state.end()
             self.journal.forget(region)
             snapshot.restore()
-            roots = (call.function, *snapshot.functions, *snapshot.reachable(), *call.containers())
+            roots = (*snapshot.functions, *snapshot.reachable(), *call.containers(), *call.constants())
             living = self.journal.close(region, roots)
         # As long as no result is known, what a path leaves that ends early is made up.
         if active.is_called and known.layout is not None:
@@ -216,13 +217,19 @@ class FunctionTraces(InTraceOfCalls):
             known.state.add_refs([ref for ref, is_written in STAGING.stand_ins(traced.program) if is_written])
         return traced, layouts[0] if layouts else None
 
-    def _rebound(self, call: Call, snapshot: Snapshot) -> list[CellVariable]:
-        """The variables around the function that hold something else now than when the call began."""
-        rebound = set(map(id, snapshot.rebound()))
-        return [CellVariable(name, cell) for name, cell in cells_of(call.function) if id(cell) in rebound]
+    def _rebound(
+        self, functions: Sequence[types.FunctionType], variables: Sequence[Variable], snapshot: Snapshot
+    ) -> list[Variable]:
+        """The variables around the functions, and these, that hold something else now than when the call began."""
+        keys = {each.key for each in snapshot.changed()}
+        around = (CellVariable(name, cell) for function in functions for name, cell in cells_of(function))
+        return [each for each in (*variables, *around) if each.key in keys]
 
-    def _written_so_far(self, region: Region, function: types.FunctionType) -> list[Any]:
-        """The keys of what the call, whose region this is, and the blocks in it have written, if only until they put it back."""
+    def _written_so_far(self, region: Region, functions: Sequence[types.FunctionType]) -> list[Any]:
+        """The keys of what the call, whose region this is, and the blocks in it have written, if only until they put it back.
+
+        ``functions``: the one that is called, and those that are its arguments.
+        """
         regions = self.journal.regions
         inside = regions[next(k for k, each in enumerate(regions) if each is region) :]
         found: list[tuple[Any, Any]] = [
@@ -232,7 +239,7 @@ class FunctionTraces(InTraceOfCalls):
             if any(loop.carry.region is each for each in inside):
                 carried = (each for each in loop.carry.carried if id(each.variable) in loop.carry.found)
                 found += [(each.variable, each.entry) for each in carried]
-        around = cells_around(function)
+        around = set().union(*map(cells_around, functions))
         lasting = [
             (place, held)
             for place, held in found

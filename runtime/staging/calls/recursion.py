@@ -100,8 +100,11 @@ class Recursion(InTraceOfCalls):
         self._traces = FunctionTraces(backend, trace, raising)
         self._effects = 0
 
-    def of(self, called: Any, found: Callable[..., Any]) -> Callable[..., Any]:
-        """``found``, which runs in place of ``called``, such that it may call itself under traced conditions."""
+    def of(self, called: Any, found: Callable[..., Any], is_known: bool = False) -> Callable[..., Any]:
+        """``found``, which runs in place of ``called``, such that it may call itself under traced conditions.
+
+        ``is_known``: it has been asked already whether it may.
+        """
         known = self._found_by().known_calls
         if self.backend.is_eager():
             return found
@@ -113,9 +116,9 @@ class Recursion(InTraceOfCalls):
         if known is not None and known.active:
             found = self._active_function(called) or found
         function, bound = self._function(found)
-        if function is None or not self.call_graph.may_call_itself(
-            function, bound[0] if bound else None, self._written
-        ):
+        if function is None:
+            return found
+        if not is_known and not self.call_graph.may_call_itself(function, bound[0] if bound else None, self._written):
             return found
 
         @functools.wraps(found, updated=())  # libraries ask for its signature
@@ -157,6 +160,17 @@ class Recursion(InTraceOfCalls):
             calls.left -= 1
             if calls.left < 0 and effects_recorded() == self._effects:
                 raise _TooMany
+
+    def of_generator(self, form: Callable[..., Any], body: Any) -> Callable[..., Any]:
+        """The form of a generator function that names itself, to which ``body``, a loop's, is given.
+
+        In a function that calls itself a loop has another body in each trace, by which the next would not be recognized.
+        """
+        known = self._found_by().known_calls
+        active = [] if known is None else known.active
+        if active and not any(leaf is body for each in active for leaf in each.call.leaves):
+            return form
+        return self.of(form, form, is_known=True)
 
     def _active_function(self, called: Any) -> Any:
         """The converted function of a `Function` that is being traced, and now called in it; None of anything else."""

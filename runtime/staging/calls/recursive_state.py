@@ -223,6 +223,11 @@ class CarriedState:
 
     def _held(self, place: Place) -> Any:
         value = place.get()
+        if value is UNBOUND and getattr(place, "is_result", False):
+            raise StagingError(
+                f"{user_location()}\n  {self._name!r} calls itself under a traced condition, and a `return` in a loop over what it yields "
+                "ends it.\n  Assign the value to a variable that has one before the loop, `break`, and return it after the loop."
+            )
         if value is UNBOUND:
             raise StagingError(
                 f"{user_location()}\n  {self._name!r} calls itself under a traced condition, and sets {place.name}, which has no "

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
+from autograph.runtime.code.code_names import codes_in, names_in
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.iterators import EndlessIterator, Iterated, SequenceIterator, used_elsewhere
 from autograph.runtime.effects.traced_texts import is_traced_text
@@ -48,6 +49,7 @@ class Source:
       state: what has become of it.
       sees_exceptions: whether it sees those of what runs where it yields: a loop's body is none of its business.
       is_temporary: whether nothing but the call that it is an argument of can advance it.
+      is_recursive: whether the function names itself, and may go over what it makes by calling itself.
     """
 
     each: Callable[..., Any]
@@ -59,6 +61,7 @@ class Source:
     sees_exceptions: bool = False
     state: str = _FRESH
     is_temporary: bool = False
+    is_recursive: bool = False
 
 
 class Generators(InTrace):
@@ -105,6 +108,7 @@ class Generators(InTrace):
         if not self.backend.is_eager():
             block = self.journal.here()
             source = Source(each, each_until, arguments, self.journal.block, block, qualname, sees_exceptions)
+            source.is_recursive = _names(generator.__code__, qualname.rpartition(".")[2])
             made = _advancing(made, source, self.check_advanced)
             self._sources[made] = source
         made.__name__, made.__qualname__ = qualname.rpartition(".")[2], qualname
@@ -212,6 +216,8 @@ class Generators(InTrace):
         """Run a loop over a generator. Returns what its function returns; nothing reads it where the loop is left."""
         source.state = _LEFT
         form = source.each if body.test is None else source.each_until
+        if source.is_recursive:
+            form = LANGUAGE.operators.recursion.of_generator(form, body)
         try:
             returned = form(body, *source.arguments)
         except StopIteration as error:
@@ -251,6 +257,11 @@ class Generators(InTrace):
         """Whether the loop has ended by a jump, so that the generator is to end too."""
         assert body.test is not None
         return self.not_(body.test())
+
+
+def _names(code: types.CodeType, name: str) -> bool:
+    """Whether code, or code in it, names a function of this name."""
+    return name in names_in(code) or any(name in part.co_freevars for part in codes_in(code))
 
 
 class _Delegate:
