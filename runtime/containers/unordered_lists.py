@@ -23,9 +23,12 @@ class UnorderedList(KeyedList):
     """What ``list(s)`` returns of a set of which only run time knows the elements: has a length, elements and a sum.
 
     `sort` gives it an order: it is any list then.
+
+    Attributes: has_own_keys (whether no two of its elements, pairs, have the same key, or if so, also the same value).
     """
 
-    __slots__ = ()
+    __slots__ = ("has_own_keys",)
+    has_own_keys: bool
     stands_for = _ListOfSet
     has_order = False
 
@@ -57,7 +60,9 @@ class UnorderedList(KeyedList):
     def copy(self) -> UnorderedList:
         """As list's."""
         self.note_read()
-        return self.holding(self._copied())
+        made: UnorderedList = self.holding(self._copied())
+        made.has_own_keys = getattr(self, "has_own_keys", False)
+        return made
 
     def compared(self, symbol: str, other: Any) -> Any:
         if isinstance(other, list):
