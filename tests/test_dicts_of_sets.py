@@ -75,7 +75,22 @@ def marked(a, b, c):
     return a in seen, 7 in seen, len(seen)
 
 
-PROGRAMS = [comprehension, filled, derived, changed, by_element, added, marked]
+def doubled(a, b, c):
+    return {v: v * 2 for v in {a, b, c}}
+
+
+def from_a_function(a, b, c):
+    found, items = doubled(a, b, c), list(doubled(a, b, c).items())
+    items.sort()
+    distinct = list({a, b})
+    distinct.sort()
+    if a > 2:
+        found[100] = 1
+    rows = [found, doubled(b, b, c)]
+    return items, distinct, {"found": found}, found.copy() == found, found | {1: 1} == found, [len(row) for row in rows]
+
+
+PROGRAMS = [from_a_function, comprehension, filled, derived, changed, by_element, added, marked]
 NUMBERS = [(1, 2, 3), (1, 1, 1), (8, 1, 8), (0, 5, 1)]
 
 
@@ -201,7 +216,41 @@ def made_by_reading(a, b, c):
     return list(found)[1], total
 
 
+def in_a_helper(a, b, c):
+    return list(doubled(a, b, c))[0]  # noqa: RUF015
+
+
+def zipped(a, b, c):
+    return list(zip(doubled(a, b, c), [1, 2, 3]))  # noqa: B905
+
+
+def unpacked(a, b, c):
+    x, _, _ = doubled(a, b, c)
+    return x
+
+
+def extended(a, b, c):
+    items = [a]
+    items += doubled(a, b, c).values()
+    return items
+
+
+def written_again(a, b, c):
+    found = {9: 1, a: 2}
+    for v, n in doubled(a, b, c).items():
+        found[v] = n
+    return list(found)
+
+
+def in_a_number(a, b, c):
+    total = 0
+    for v in doubled(a, b, c):
+        total = total * 10 + v
+    return total
+
+
 REFUSED = [
+    *(in_a_helper, zipped, unpacked, extended, written_again, in_a_number),
     *(
         keys_in_a_list,
         keys_that_meet,

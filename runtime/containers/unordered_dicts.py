@@ -11,7 +11,7 @@ from autograph.runtime.containers.keyed_lists import without_order
 from autograph.runtime.containers.traced_dicts import TracedDict, check_unwritten
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_sets import TracedSet
-from autograph.runtime.containers.unordered_lists import UnorderedList
+from autograph.runtime.containers.unordered_lists import UnorderedList, UnorderedPairs
 
 
 @jax.tree_util.register_pytree_node_class
@@ -73,13 +73,16 @@ class UnorderedView(UnorderedList):
     Attributes: owner (the dict), then (what it held).
     """
 
-    __slots__ = ("owner", "then")
+    __slots__ = ("has_own_keys", "owner", "then")
     owner: TracedDict
     then: Any
 
     @classmethod
     def tree_unflatten(cls, facts: Any, children: Any) -> Any:
         return UnorderedList.tree_unflatten(facts, children)
+
+    def fresh(self) -> UnorderedList:
+        return UnorderedPairs((), self.checks) if self.has_own_keys else UnorderedList((), self.checks)
 
     def note_read(self) -> None:
         owner: TracedDict | None = getattr(self, "owner", None)

@@ -27,8 +27,8 @@ class UnorderedList(KeyedList):
     Attributes: has_own_keys (whether no two of its elements, pairs, have the same key, or if so, also the same value).
     """
 
-    __slots__ = ("has_own_keys",)
-    has_own_keys: bool
+    __slots__ = ()
+    has_own_keys = False
     stands_for = _ListOfSet
     has_order = False
 
@@ -60,9 +60,7 @@ class UnorderedList(KeyedList):
     def copy(self) -> UnorderedList:
         """As list's."""
         self.note_read()
-        made: UnorderedList = self.holding(self._copied())
-        made.has_own_keys = getattr(self, "has_own_keys", False)
-        return made
+        return self.holding(self._copied())
 
     def compared(self, symbol: str, other: Any) -> Any:
         if isinstance(other, list):
@@ -82,3 +80,14 @@ class UnorderedList(KeyedList):
 
     append = extend = insert = remove = reverse = pop = index = exchange = set_slice = element = _refuse
     __getitem__ = __setitem__ = __delitem__ = __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = _refuse
+
+
+@jax.tree_util.register_pytree_node_class
+class UnorderedPairs(UnorderedList):
+    """Such a list of pairs, of which a dict can be made: two with the same key have the same value."""
+
+    __slots__ = ()
+    has_own_keys = True
+
+    def fresh(self) -> UnorderedPairs:
+        return UnorderedPairs((), self.checks)

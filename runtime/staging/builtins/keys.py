@@ -223,7 +223,7 @@ class Keys(InTrace):
 
     def _pairs_without_order(self, made: TracedDict, pairs: UnorderedList) -> TracedList:
         """Pairs in any order, to be set in a dict that has none then."""
-        if not getattr(pairs, "has_own_keys", False):
+        if not pairs.has_own_keys:
             raise without_order("Of several values for one key, the last is kept, by")
         let_go_of_order(made)
         return pairs.members()

@@ -22,7 +22,7 @@ from autograph.runtime.containers.keyed_lists import KeyedList, without_order
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_lists import EmptyListError, TracedList
-from autograph.runtime.containers.unordered_lists import UnorderedList
+from autograph.runtime.containers.unordered_lists import UnorderedList, UnorderedPairs
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.reach import uses_constants_only
 from autograph.runtime.layouts.optional import Optional, held_in, present_in, used
@@ -276,11 +276,10 @@ class Reductions:
         """A list of the elements that are made of those of a set."""
         are_own: list[bool] = []
         kept = self.appended(noting_keys(generator, are_own))
-        made = UnorderedList((), generator.items.checks).holding(
+        kind = UnorderedPairs if builtins.all(are_own) else UnorderedList
+        return kind((), generator.items.checks).holding(
             kept.contents() if isinstance(kept, TracedList) else tuple(kept)
         )
-        made.has_own_keys = all(are_own)
-        return made
 
     def _append_each(self, generator: Generator, kept: list[Any]) -> None:
         """Append the elements: Python goes over the items, and loops over those of clauses of traced length."""
