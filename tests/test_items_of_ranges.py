@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,7 +18,13 @@ def compared(n):
 
 
 def places(n):
-    return range(n).index(2), range(1, n).count(n), range(1, 9, 2).index(2 * n - 3), range(0, n, 2).count(2)
+    found = (
+        operator.countOf(range(n), 2),
+        operator.indexOf(range(n), 2),
+        operator.countOf([n, 4], 4),
+        operator.countOf("aba", "a"),
+    )
+    return range(n).index(2), range(1, n).count(n), range(1, 9, 2).index(2 * n - 3), range(0, n, 2).count(2), found
 
 
 def added_to_lists(n):
@@ -70,6 +78,12 @@ def test_a_number_that_is_not_in_a_range():
         ag.function(lambda n: range(n).index(n + 2))(jnp.array(5))
     with pytest.raises(ValueError, match="7 is not in range"):
         range(5).index(7)
+
+
+def test_bytes_of_a_range_need_its_length():
+    assert ag.function(lambda n: list(bytes(range(3))) + [n])(jnp.array(5)) == [0, 1, 2, 5]
+    with pytest.raises(ag.StagingError, match="A range with traced bounds"):
+        ag.function(lambda n: bytes(range(n)))(jnp.array(5))
 
 
 def test_unsigned_bounds_of_ranges_count_downwards_under_64_bits():

@@ -341,7 +341,7 @@ def strings():
         lambda x: f"{x}" == "3",
         lambda x: len(f"{x}"),
         lambda x: f"{x}".upper(),
-        lambda x: f"{int(x):03d}"[0],
+        lambda x: f"{x:.2f}"[0],
         lambda x: json.dumps(int(x))[0],
     ):
         refused(read, X, words="string of traced floats")

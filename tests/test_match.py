@@ -347,3 +347,25 @@ def test_attributes_in_patterns_that_objects_may_lack():
 
     for run in (found, ag.convert(found), ag.function(found)):
         assert (run({"a": 1, "b": 2}, 3), run({"b": 2}, 3)) == (6, 3)
+
+
+def test_a_mapping_pattern_of_a_dict_with_traced_keys_is_refused():
+    def f(k):
+        match {k: 16, k + 1: 3}:
+            case {8: v}:
+                return v
+            case _:
+                return -1
+
+    with pytest.raises(ag.StagingError, match="`match` reads the keys of a dict here, which are traced"):
+        ag.function(f)(jnp.int32(8))
+
+    def g(k):
+        match {k: 16}, k:
+            case {8: v}, _:
+                return v
+            case _:
+                return -1
+
+    with pytest.raises(ag.StagingError, match="`match` reads the keys of a dict here, which are traced"):
+        ag.function(g)(jnp.int32(8))

@@ -88,7 +88,7 @@ def test_out_of_jit_comes_what_shows_as_the_text():
         lambda x: int(str(x)),
         lambda x: f"{x}" in ("1", "2"),
         lambda x: ",".join([f"{x}"]) == "2.0",
-        lambda x: f"{int(x):03d}"[0],
+        lambda x: f"{x:.2f}"[0],
     ],
 )
 def test_a_text_that_is_read_is_refused(use):

@@ -206,7 +206,7 @@ class LowerComprehensions(Rewriter):
                     self._fold(generator, name)
             if name in REDUCTIONS and self._can_take_apart(generator):
                 node.args[0] = taken_apart(self.context, generator)
-            elif name in _EAGER:
+            elif name in _EAGER or (name == "Counter" and self.sets.is_over_set(generator)):
                 node.args[0] = self._as_list(generator)
         elif _is_join(node):
             node.args[0] = self._as_list(node.args[0])
@@ -283,8 +283,7 @@ class LowerComprehensions(Rewriter):
 
     def _is_over_set(self, node: gast.AST) -> bool:
         """Whether this goes over what is made a set there, of whose elements an operator makes a list without an order."""
-        is_one = len(node.generators) == 1 and self.sets.makes_set(node.generators[0].iter)
-        return is_one and self._is_loop_of_operator(node)
+        return self.sets.is_over_set(node) and self._is_loop_of_operator(node)
 
     def _moved(
         self, node: gast.AST, body: gast.AST, start: list[gast.AST], end: gast.AST | None, base: str

@@ -13,7 +13,7 @@ from autograph._passes.nodes import Context, arguments, constant, placed
 REDUCTIONS = frozenset({"sum", "max", "min", "any", "all", "next"})
 _SHORT = 64  # ranges of so many stay as they are, as loops over them
 _VIEWS = ("items", "keys", "values")
-_DISPLAYS = (gast.List, gast.Tuple, gast.Set, gast.Dict, gast.Constant)
+_DISPLAYS = (gast.List, gast.Tuple, gast.Constant)
 _SEQUENCES = (gast.Tuple, gast.List)
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp)
 

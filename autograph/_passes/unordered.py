@@ -12,6 +12,7 @@ from autograph._passes.nodes import Context, EvaluatedParts, load, placed
 _ADDS = (gast.Add, gast.Sub)
 _TOGETHER = (gast.Mult, gast.BitOr, gast.BitAnd, gast.BitXor)
 _CALLED = frozenset(["abs", "bool", "float", "int", "len", "pow", "round", "max", "min", "set", "frozenset"])
+_FOLDS = frozenset(["sum", "any", "all", "max", "min", "len"])
 _METHODS = frozenset(["count", "index", "get", "bit_length", "bit_count"])
 _EXPRESSIONS = (
     *(
@@ -29,34 +30,54 @@ _EXPRESSIONS = (
 )
 _COMPREHENSIONS = gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp
 _SETS = frozenset(["union", "intersection", "difference", "symmetric_difference", "copy"])
+_VIEWS = frozenset(["keys", "values", "items"])
+_TAKING = frozenset(["list", "dict", "Counter"])  # what they make of a set has its order
 
 
 class SetNames:
-    """Which expressions of a function make a set, and which names are bound to such."""
+    """Which expressions of a function make a set, or what has the order of one, and which names are bound to such."""
 
     def __init__(self, context: Context, parts: Iterable[gast.AST]) -> None:
         self.context = context
         self.names: frozenset[str] = frozenset()
-        self.names = frozenset(
-            target.id
-            for part in parts
-            if isinstance(part, gast.Assign)
-            for target, value in _bindings(part)
-            if isinstance(target, gast.Name) and self.makes_set(value)
-        )
+        bindings = []
+        for part in parts:
+            if isinstance(part, gast.Assign):
+                pairs = _bindings(part)
+                bindings += [(target.id, value) for target, value in pairs if isinstance(target, gast.Name)]
+            elif isinstance(part, gast.For):  # which may give keys in the order that it goes over the items
+                bindings += [(name, part.iter) for name in _written_in(part)]
+        names: frozenset[str] | None = None
+        while names != self.names:
+            names = self.names
+            self.names = frozenset(name for name, value in bindings if self.makes_set(value))
 
     def makes_set(self, node: gast.AST) -> bool:
-        """Whether this is a set, as far as the function tells."""
+        """Whether this is one, as far as the function tells."""
         if isinstance(node, gast.Name):
             return node.id in self.names
         if isinstance(node, gast.BinOp):
             return self.makes_set(node.left) or self.makes_set(node.right)
-        if isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute):
-            return node.func.attr in _SETS and self.makes_set(node.func.value)
-        if isinstance(node, gast.Call) and isinstance(node.func, gast.Name) and len(node.args) < 2:
-            is_list = node.func.id == "list" and bool(node.args) and self.makes_set(node.args[0])
-            return (node.func.id in ("set", "frozenset") or is_list) and not self.context.is_own_name(node.func.id)
-        return isinstance(node, gast.Set | gast.SetComp)
+        if isinstance(node, gast.IfExp):
+            return self.makes_set(node.body) or self.makes_set(node.orelse)
+        if isinstance(node, _COMPREHENSIONS):
+            return isinstance(node, gast.SetComp) or self.is_over_set(node)
+        if self.context.is_operator_call(node):  # of a loop over a set
+            return node.func.attr == "in_any_order"
+        if isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute) and node.func.attr != "Counter":
+            return node.func.attr in _SETS | _VIEWS and self.makes_set(node.func.value)
+        if isinstance(node, gast.Call) and len(node.args) < 2:
+            name = node.func.attr if isinstance(node.func, gast.Attribute) else getattr(node.func, "id", None)
+            if name is None or self.context.is_own_name(name):
+                return False
+            return name in ("set", "frozenset") or (
+                name in _TAKING and bool(node.args) and self.makes_set(node.args[0])
+            )
+        return isinstance(node, gast.Set)
+
+    def is_over_set(self, node: gast.AST) -> bool:
+        """Whether a comprehension goes over one."""
+        return self.makes_set(node.generators[0].iter)
 
 
 class AllowAnyOrder(EvaluatedParts):
@@ -98,17 +119,23 @@ class AllowAnyOrder(EvaluatedParts):
     def visit_For(self, node: gast.AST) -> gast.AST:
         if not self.sets.makes_set(node.iter) or node.orelse:
             return self.generic_visit(node)
-        bound = {part.id for part in walk(node) if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Store)}
-        body = _Body(
-            self.context, _names([node.target]), {name for name in bound if self._ends_with(node, {name})}, self.sets
-        )
+        bound = {part.id for part in walk(node) if _is_stored(part)}
+        free = {name for name in bound if self._ends_with(node, {name})}
+        stored = {part.id for each in node.body for part in walk(each) if _is_stored(part)}
+        element = _loaded(node.target) if stored.isdisjoint(_names([node.target])) else ""
+        body = _Body(self.context, _names([node.target]), free, self.sets, element)
         is_kept = body.allows(node.body) and _names([node.iter]).isdisjoint(body.changes)
         self.generic_visit(node)
         if not is_kept or not self._ends_with(node, _names([node.target])):
             return node
         assigned = {name for name in body.written if isinstance(body.changes[name], str)}
         asked = body.asked | (body.reads if body.written else set())
-        given = {"asked": asked, "written": body.written - assigned, "assigned": assigned}
+        given = {
+            "asked": asked,
+            "written": body.written - assigned - body.keyed,
+            "assigned": assigned - body.keyed,
+            "keyed": body.keyed,
+        }
         keywords = {
             name: gast.Tuple([*map(load, sorted(names))], gast.Load()) for name, names in given.items() if names
         }
@@ -136,12 +163,14 @@ class _Body:
       own: the names that have a value of the iteration.
       free: the names that nothing reads outside of the loop: those that each iteration binds first are its own, too.
       sets: which expressions make a set.
+      element: the target of the loop, as an expression, dumped; nothing if an iteration binds a name of it again.
 
     Attributes: changes (what iterations change, by name, each with how), reads (the names of what is there before the loop and is read),
-    asked (those that are asked for items), written (those whose items are written).
+    asked (those that are asked for items), written (those whose items are written), keyed (those that may get keys thereby), item (a name
+    and a key: of what the item may be read that is being written).
     """
 
-    def __init__(self, context: Context, own: set[str], free: set[str], sets: SetNames) -> None:
+    def __init__(self, context: Context, own: set[str], free: set[str], sets: SetNames, element: str) -> None:
         self.context = context
         self.own = own
         self.fresh = set(own)
@@ -152,6 +181,9 @@ class _Body:
         self.returns: set[str] = set()
         self.asked: set[str] = set()
         self.written: set[str] = set()
+        self.keyed: set[str] = set()
+        self.element = element
+        self.item: tuple[str, str] | None = None
         self.loops = 0
 
     @property
@@ -181,7 +213,7 @@ class _Body:
         if isinstance(node, gast.Assign) and len(node.targets) == 1:
             (target,) = node.targets
             if isinstance(target, gast.Subscript):
-                return isinstance(node.value, gast.Constant) and self._writes(target, _text_of(node.value))
+                return self._sets(target, node.value)
             return isinstance(target, gast.Name) and self._assigns(target.id, node.value)
         if isinstance(node, gast.Return):
             self.returns.add(gast.dump(node.value) if node.value is not None else "None")
@@ -206,20 +238,12 @@ class _Body:
 
     def _goes_over(self, node: gast.AST) -> bool:
         """``for w in …`` inside, over what is there before the loop, or a range."""
-        target, iterated = node.target, node.iter
-        if not isinstance(target, gast.Name) or target.id not in self.free or node.orelse:
+        names = _names([node.target])
+        if not _is_target(node.target) or not names <= self.free or node.orelse:
             return False
-        is_range = (
-            isinstance(iterated, gast.Call) and isinstance(iterated.func, gast.Name) and iterated.func.id == "range"
-        )
-        if is_range:
-            is_kept = (
-                not self.context.is_own_name("range") and not iterated.keywords and all(map(self._pure, iterated.args))
-            )
-        else:  # a loop over a set is refused when it runs, unless its own iterations may come in any order
-            is_kept = self._asks(iterated) or (self.sets.makes_set(iterated) and self._pure(iterated))
+        is_kept = self._goes_over_purely(node.iter)
         own = set(self.own)
-        self.own.add(target.id)
+        self.own |= names
         is_kept = is_kept and self._block(node.body, in_loop=True)
         self.own = own
         return is_kept
@@ -234,6 +258,29 @@ class _Body:
         if target.id in self.own:
             return target.id in self.fresh and self._pure(node.value)
         return self._changes(target.id, node.op, node.value)
+
+    def _sets(self, target: gast.AST, value: gast.AST) -> bool:
+        """``d[w] = 1``, ``d[w] = d.get(w, 0) + 1``, and ``d[v] = …`` of the element itself, which no other iteration has."""
+        if isinstance(value, gast.Constant):
+            return self._writes(target, _text_of(value))
+        if not isinstance(target.value, gast.Name):
+            return False
+        name, key = target.value.id, gast.dump(target.slice)
+        if isinstance(value, gast.BinOp) and _is_item(value.left, name, key):
+            how = _commuting(value.op)
+            if isinstance(value.left, gast.Call):
+                *_, default = value.left.args
+                self.keyed.add(name)
+                is_number = isinstance(default, gast.Constant) and isinstance(default.value, int | float)
+                how = (how, _text_of(default)) if is_number and how is not None else None
+            return self._writes(target, how) and self._pure(value.right)
+        if key != self.element or not self._writes(target, "own"):
+            return False
+        self.keyed.add(name)
+        outer, self.item = self.item, (name, key)
+        is_kept = self._pure(value)
+        self.item = outer
+        return is_kept
 
     def _writes(self, target: gast.AST, how: object) -> bool:
         """Note that an item is written of what is there before the loop."""
@@ -269,6 +316,8 @@ class _Body:
 
     def _pure(self, node: gast.AST) -> bool:
         """Whether an expression of values from before the loop, and of the element, does nothing but have a value."""
+        if self.item is not None and _is_item(node, *self.item):
+            return isinstance(node, gast.Subscript) or all(map(self._pure, node.args[1:]))
         if isinstance(node, gast.Name):
             if node.id not in self.own:
                 self.reads.add(node.id)
@@ -296,7 +345,32 @@ class _Body:
             return True
         return isinstance(node, gast.Subscript) and self._asks(node.value) and self._pure(node.slice)
 
+    def _is_folded_purely(self, node: gast.AST) -> bool:
+        """Of a comprehension: whether its parts are pure, with names of its own."""
+        own = set(self.own)
+        is_kept = True
+        for clause in node.generators:
+            is_kept = is_kept and not clause.is_async and self._goes_over_purely(clause.iter)
+            self.own |= _names([clause.target])
+            is_kept = is_kept and all(map(self._pure, clause.ifs))
+        is_kept = is_kept and self._pure(node.elt)
+        self.own = own
+        return is_kept
+
+    def _goes_over_purely(self, iterated: gast.AST) -> bool:
+        if isinstance(iterated, gast.Tuple | gast.List):
+            return all(map(self._pure, iterated.elts))
+        if isinstance(iterated, gast.Call):
+            is_range = isinstance(iterated.func, gast.Name) and iterated.func.id == "range"
+            if is_range and not self.context.is_own_name("range"):
+                return not iterated.keywords and all(map(self._pure, iterated.args))
+        # a loop over a set is refused when it runs, unless its own iterations may come in any order
+        return self._asks(iterated) or (self.sets.makes_set(iterated) and self._pure(iterated))
+
     def _is_called_purely(self, node: gast.AST) -> bool:
+        is_fold = isinstance(node.func, gast.Name) and node.func.id in _FOLDS and len(node.args) == 1
+        if is_fold and isinstance(node.args[0], gast.GeneratorExp | gast.ListComp) and not node.keywords:
+            return not self.context.is_own_name(node.func.id) and self._is_folded_purely(node.args[0])
         if node.keywords or not all(map(self._pure, node.args)):
             return False
         if isinstance(node.func, gast.Attribute):
@@ -322,6 +396,12 @@ def _kept(node: gast.AST) -> tuple[str, bool, gast.AST] | None:
     return None
 
 
+def _written_in(loop: gast.AST) -> set[str]:
+    """The names of what a loop writes items of."""
+    items = (part for part in walk(loop) if isinstance(part, gast.Subscript) and isinstance(part.ctx, gast.Store))
+    return {item.value.id for item in items if isinstance(item.value, gast.Name)}
+
+
 def _bindings(node: gast.AST) -> Iterator[tuple[gast.AST, gast.AST]]:
     """The targets of an assignment, each with its value, in tuples too."""
     for target in node.targets:
@@ -339,6 +419,32 @@ def _commuting(op: gast.AST) -> object:
 def _text_of(node: gast.AST) -> str:
     """What tells a constant from others."""
     return f"{type(node.value).__name__} {node.value!r}"
+
+
+def _is_item(node: gast.AST, name: str, key: str) -> bool:
+    """Whether this is ``name[key]``, ``name.get(key)`` or ``name.get(key, default)``."""
+    if isinstance(node, gast.Subscript):
+        return _is_name(node.value, name) and gast.dump(node.slice) == key
+    is_method = isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute) and node.func.attr == "get"
+    is_method = is_method and _is_name(node.func.value, name) and not node.keywords and 0 < len(node.args) < 3
+    return is_method and gast.dump(node.args[0]) == key
+
+
+def _is_stored(node: gast.AST) -> bool:
+    return isinstance(node, gast.Name) and isinstance(node.ctx, gast.Store)
+
+
+def _is_target(node: gast.AST) -> bool:
+    """Whether this is a name, or a tuple of such."""
+    return isinstance(node, gast.Name) or (isinstance(node, gast.Tuple) and all(map(_is_target, node.elts)))
+
+
+def _loaded(target: gast.AST) -> str:
+    """What a target is as an expression, dumped."""
+    if isinstance(target, gast.Name):
+        return gast.dump(load(target.id))
+    is_tuple = isinstance(target, gast.Tuple) and all(isinstance(each, gast.Name) for each in target.elts)
+    return gast.dump(gast.Tuple([load(each.id) for each in target.elts], gast.Load())) if is_tuple else ""
 
 
 def _is_name(node: gast.AST, name: str) -> bool:

@@ -143,6 +143,9 @@ class StagedRange:
     def __len__(self) -> int:
         return len(self._as_python())
 
+    def __bytes__(self) -> bytes:
+        return bytes(self._as_python())
+
     def _as_python(self) -> range:
         if self.is_traced():
             raise StagingError(

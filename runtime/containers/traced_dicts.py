@@ -118,6 +118,13 @@ class TracedDict(KeyedList):
     def _facts(self) -> DictKind | None:
         return None if self.kind is dict else DictKind(self.kind, self.factory)
 
+    def disorder(self, other: TracedDict) -> None:
+        """Let another dict, which takes over keys of this one, have no order either."""
+
+    def members_of(self, number: int | None) -> TracedList:
+        """A list of the pairs, the keys or the values, for what does not depend on their order."""
+        return self._pairs() if number is None else self._part(number)
+
     # What reads.
 
     def _part(self, number: int) -> TracedList:
@@ -292,6 +299,9 @@ class TracedDict(KeyedList):
             values = ()
         is_dict = isinstance(values, Mapping | TracedDict)
         pairs = values.items() if is_dict else self.checks.items_of(values)
+        if isinstance(values, TracedDict) and not values.has_order:
+            values.disorder(self)
+            pairs = values.members_of(None)
         if isinstance(pairs, TracedList):
             if is_dict and not self.contents():  # of pairs, several may have one key
                 pairs.share()
@@ -423,11 +433,8 @@ class DictView(TracedList):
 
     def note_read(self) -> None:
         owner: TracedDict | None = getattr(self, "owner", None)
-        if owner is not None and not _is_same(owner.contents(), self.then):
-            raise StagingError(
-                f"{user_location()}\n  A view of a dict is read here, and the dict, whose keys are traced, has been written since the view "
-                "was made.\n  Make it where it is read: d.keys(), d.values(), d.items()."
-            )
+        if owner is not None:
+            check_unwritten(owner, self.then)
         super().note_read()
 
     def element(self, index: Any, key: Any = None) -> Any:
@@ -468,6 +475,15 @@ class DictView(TracedList):
     def at(self, position: Any) -> Any:
         """The item at a position, for an iterator."""
         return super().__getitem__(position)
+
+
+def check_unwritten(owner: TracedDict, then: Any) -> None:
+    """Refuse the reading of a view of a dict that held something else when the view was made."""
+    if not _is_same(owner.contents(), then):
+        raise StagingError(
+            f"{user_location()}\n  A view of a dict is read here, and the dict, whose keys are traced, has been written since the view "
+            "was made.\n  Make it where it is read: d.keys(), d.values(), d.items()."
+        )
 
 
 def _is_same(one: Any, other: Any) -> bool:

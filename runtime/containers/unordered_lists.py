@@ -23,9 +23,12 @@ class UnorderedList(KeyedList):
     """What ``list(s)`` returns of a set of which only run time knows the elements: has a length, elements and a sum.
 
     `sort` gives it an order: it is any list then.
+
+    Attributes: has_own_keys (whether no two of its elements, pairs, have the same key, or if so, also the same value).
     """
 
     __slots__ = ()
+    has_own_keys = False
     stands_for = _ListOfSet
     has_order = False
 
@@ -77,3 +80,14 @@ class UnorderedList(KeyedList):
 
     append = extend = insert = remove = reverse = pop = index = exchange = set_slice = element = _refuse
     __getitem__ = __setitem__ = __delitem__ = __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = _refuse
+
+
+@jax.tree_util.register_pytree_node_class
+class UnorderedPairs(UnorderedList):
+    """Such a list of pairs, of which a dict can be made: two with the same key have the same value."""
+
+    __slots__ = ()
+    has_own_keys = True
+
+    def fresh(self) -> UnorderedPairs:
+        return UnorderedPairs((), self.checks)

@@ -15,6 +15,8 @@ import jax
 
 from autograph.runtime.code.code_names import class_attribute, codes_in, names_of
 from autograph.runtime.code.library_table import is_library
+from autograph.runtime.containers.keyed_lists import without_order
+from autograph.runtime.containers.unordered_dicts import UnorderedDict
 from autograph.runtime.containers.unordered_lists import UnorderedList
 from autograph.runtime.effects.as_python import as_python, resolved_values
 from autograph.runtime.errors import StagingError
@@ -31,6 +33,8 @@ from autograph.runtime.tracing.locations import user_location
 _SHOWN_BY = ("__str__", "__repr__", "__format__")
 _READ_BY = ("__iter__", "__next__", "__len__", "__getitem__", "__contains__", "__bool__")
 _CHOSEN = (Optional, OneOf)
+
+_UNORDERED = (UnorderedList, UnorderedDict)
 
 
 def is_shown_by_class(value: Any) -> bool:
@@ -58,11 +62,11 @@ def with_snapshots(value: Any) -> Any:
     """
 
     def shown(part: Any) -> Any:
-        if isinstance(part, UnorderedList):
-            return part.resolve()
+        if isinstance(part, _UNORDERED):
+            raise without_order("A text has")
         return snapshot_of(part) or part if is_shown_by_class(part) else part
 
-    return tree_map(shown, value, is_leaf=lambda part: isinstance(part, UnorderedList) or is_shown_by_class(part))
+    return tree_map(shown, value, is_leaf=lambda part: isinstance(part, _UNORDERED) or is_shown_by_class(part))
 
 
 def snapshot_of(value: Any) -> Snapshot | None:

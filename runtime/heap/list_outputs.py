@@ -16,14 +16,25 @@ from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_sets import TracedFrozenSet, TracedSet
 from autograph.runtime.containers.traced_tuples import TracedTuple
-from autograph.runtime.containers.unordered_lists import UnorderedList
+from autograph.runtime.containers.unordered_dicts import UnorderedDict
+from autograph.runtime.containers.unordered_lists import UnorderedList, UnorderedPairs
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.object_graph import is_one_shot
 from autograph.runtime.heap.places import ContentsPlace, Place
 from autograph.runtime.layouts.pytrees import holds_itself, tree_flatten
 from autograph.runtime.tracing.locations import user_location
 
-_TRACED = (TracedList, TracedDeque, TracedTuple, TracedSet, TracedFrozenSet, TracedDict, UnorderedList)
+_TRACED = (
+    TracedList,
+    TracedDeque,
+    TracedTuple,
+    TracedSet,
+    TracedFrozenSet,
+    TracedDict,
+    UnorderedList,
+    UnorderedPairs,
+    UnorderedDict,
+)
 _MAY_HOLD_LISTS = frozenset([*_TRACED, list, tuple, dict])
 
 

@@ -31,6 +31,7 @@ from autograph.runtime.staging.access.reported_writes import ReportedWrites
 from autograph.runtime.staging.access.slices import Slices
 from autograph.runtime.staging.access.user_methods import has_order
 from autograph.runtime.staging.access.value_errors import ValueErrors
+from autograph.runtime.staging.builtins.any_order import in_any_order
 from autograph.runtime.staging.builtins.class_tests import ClassTests
 from autograph.runtime.staging.builtins.derived_generators import DerivedGenerators
 from autograph.runtime.staging.builtins.keys import Keys
@@ -475,7 +476,7 @@ class Operators(InTrace):
     generator = _operator(reductions, Reductions.generator)
     list_of = _operator(reductions, Reductions.list_of)
     one_by_one = _operator(reductions, Reductions.one_by_one)
-    in_any_order = _operator(reductions, Reductions.in_any_order)
+    in_any_order = staticmethod(in_any_order)
     best_of = _operator(reductions, Reductions.best_of)
 
     @lazy

@@ -251,8 +251,13 @@ class Absences(InTrace):
         """What Python unpacks by itself, which may lack nothing.
 
         Raises:
-          StagingError: it may lack a key, or an attribute.
+          StagingError: it may lack a key, or an attribute; it is a dict of which only run time knows the keys, or has one.
         """
+        if holds_keyed(value):
+            raise StagingError(
+                f"{user_location()}\n  `match` reads the keys of a dict here, which are traced.\n  Ask for them: "
+                "`if d.keys() == {1}:`, `if 1 in d:`, d.get(1)."
+            )
         if LOCAL.has_perhaps:
             self.refuse_in("`match`", [value])
         return value
@@ -500,6 +505,15 @@ class Absences(InTrace):
                 f"{user_location()}\n  {value.absence.key!r} may be absent in a value that {name} reads: one path of a traced condition "
                 f"sets it, another does not, and {name} is not converted.\n  Set it on every path before this call."
             )
+
+
+def holds_keyed(value: Any) -> bool:
+    """Whether this is a dict of which only run time knows the keys, or a tuple, list or dict with one in it."""
+    if isinstance(value, KeyedList):
+        return value.stands_for is dict
+    if type(value) in (tuple, list):
+        return any(map(holds_keyed, value))
+    return type(value) is dict and any(map(holds_keyed, value.values()))
 
 
 def _are_counters(one: Any, other: Any) -> bool:

@@ -13,11 +13,13 @@ import jax
 from autograph.backends.base import Backend, NotRollable
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.key_parts import fields_of_key, holds_tracer
-from autograph.runtime.containers.keyed_lists import KeyedList
+from autograph.runtime.containers.keyed_lists import KeyedList, without_order
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list
 from autograph.runtime.containers.traced_sets import TracedFrozenSet, TracedSet
+from autograph.runtime.containers.unordered_dicts import let_go_of_order
+from autograph.runtime.containers.unordered_lists import UnorderedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.leaked_tracers import held_or
@@ -160,6 +162,11 @@ class Keys(InTrace):
         (values,) = args
         if not isinstance(values, TracedDict):
             values = self.checks.overloads[builtins.list](values)
+        if isinstance(values, UnorderedList):
+            made = self._traced_dict((), collections.Counter)
+            let_go_of_order(made)
+            made.update(values.members(), **named)
+            return made
         if not isinstance(values, TracedDict) and not _is_of_traced(values):
             return self.made_dict(collections.Counter(values, **named))
         counts = self._traced_dict((), collections.Counter)
@@ -198,16 +205,28 @@ class Keys(InTrace):
             return made
         if isinstance(values, Mapping):
             return self.made_dict(self._of_kind(values, named, kind, factory), values)
-        values = self.checks.overloads[builtins.list](values)
-        is_traced = is_array_list(values) or any(
-            isinstance(pair, tuple) and len(pair) == 2 and holds_tracer(pair[0]) for pair in values
+        if not isinstance(values, UnorderedList):
+            values = self.checks.overloads[builtins.list](values)
+        is_traced = (
+            isinstance(values, UnorderedList)
+            or is_array_list(values)
+            or any(isinstance(pair, tuple) and len(pair) == 2 and holds_tracer(pair[0]) for pair in values)
         )
         if not is_traced:
             return self.made_dict(self._of_kind(values, named, kind, factory))
         made = self._traced_dict((), kind, factory)
+        if isinstance(values, UnorderedList):
+            values = self._pairs_without_order(made, values)
         self.set_all(made, values)
         made.update((), **named)
         return made
+
+    def _pairs_without_order(self, made: TracedDict, pairs: UnorderedList) -> TracedList:
+        """Pairs in any order, to be set in a dict that has none then."""
+        if not pairs.has_own_keys:
+            raise without_order("Of several values for one key, the last is kept, by")
+        let_go_of_order(made)
+        return pairs.members()
 
     def _of_kind(self, values: Any, named: dict[str, Any], kind: type, factory: Any) -> Any:
         return kind(values, **named) if kind is not collections.defaultdict else kind(factory, values, **named)
@@ -360,7 +379,7 @@ class Keys(InTrace):
 
 def _is_of_traced(values: Any) -> bool:
     """Whether the elements of a list, or its length, are known only at run time."""
-    return is_array_list(values) or any(map(holds_tracer, values))
+    return isinstance(values, UnorderedList) or is_array_list(values) or any(map(holds_tracer, values))
 
 
 def _elements(values: Iterable[Any]) -> Iterable[Any]:

@@ -13,7 +13,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.containers.element_order import order_of
@@ -22,23 +21,17 @@ from autograph.runtime.containers.iterators import SequenceIterator
 from autograph.runtime.containers.keyed_lists import KeyedList, without_order
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
 from autograph.runtime.containers.padded import Padded
-from autograph.runtime.containers.traced_dicts import TracedDict
-from autograph.runtime.containers.traced_lists import EmptyListError, TracedList, is_array_list
-from autograph.runtime.containers.traced_sets import is_set
-from autograph.runtime.containers.unordered_lists import UnorderedList
+from autograph.runtime.containers.traced_lists import EmptyListError, TracedList
+from autograph.runtime.containers.unordered_lists import UnorderedList, UnorderedPairs
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.reach import uses_constants_only
 from autograph.runtime.layouts.optional import Optional, held_in, present_in, used
 from autograph.runtime.layouts.statement_variables import value_of
-from autograph.runtime.staging.access.absences import makes_missing
+from autograph.runtime.staging.builtins.any_order import NUMBERS, noting_keys
 from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.generators import Generators
-from autograph.runtime.state.given_arrays import PlaceOfArray
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.recording import effects_recorded
-
-_ASKED = (str, list, tuple, dict, set, frozenset, range)
-NUMBERS = (int, float, complex, np.ndarray, np.generic, jax.Array)
 
 
 @jax.tree_util.register_pytree_node_class
@@ -82,6 +75,7 @@ class Generator:
       is_nested: whether there is another clause.
       python_only: what in the element, if anything, needs each index as a Python int.
       operators: whose it is.
+      has_own_keys: whether its items, of which the order is not known, are pairs with a key each that no other has.
     """
 
     element: Callable[..., Any]
@@ -91,6 +85,7 @@ class Generator:
     is_nested: bool
     python_only: str | None
     operators: Reductions
+    has_own_keys: bool = False
 
     def arguments(self, item: Any) -> tuple[Any, ...]:
         """What the functions take for an item."""
@@ -106,15 +101,16 @@ class Generator:
         Raises:
           StagingError: to make an element does something, of which the order could be seen.
         """
-        items = self.items
-        if not isinstance(items, KeyedList) or items.has_order or self.is_nested:
-            return self
-        pure, condition = self.operators.without_effects, self.condition
+        return self._without_order() if _has_no_order(self.items) else self
+
+    def _without_order(self) -> Generator:
+        pure, condition, element = self.operators.without_effects, self.condition, self.element
         return dataclasses.replace(
             self,
-            element=pure(self.element),
-            items=items.members(),
+            element=(lambda *item: element(*item)._without_order()) if self.is_nested else pure(element),
+            items=self.items.members() if _has_no_order(self.items) else self.items,
             condition=None if condition is None else pure(condition),
+            has_own_keys=getattr(self.items, "has_own_keys", False),
         )
 
     def __iter__(self) -> Iterator[Any]:
@@ -276,32 +272,12 @@ class Reductions:
         is_short = staged is not None and isinstance(staged.length, int) and staged.length <= UNROLLED_AT_MOST
         return list(items) if is_short else items
 
-    def in_any_order(
-        self,
-        iterable: Any,
-        *changed: Any,
-        asked: tuple[Any, ...] = (),
-        written: tuple[Any, ...] = (),
-        assigned: tuple[Any, ...] = (),
-    ) -> Any:
-        """What a loop goes over whose iterations may come in any order if what they change are numbers, or sets.
-
-        ``asked``: what they ask for items, which that must not change. ``written``: what they write items of, if these are numbers,
-        ``assigned``: those that need not be there; then ``asked`` is all that they read.
-        """
-        if not isinstance(iterable, KeyedList) or iterable.has_order:
-            return iterable
-        is_kept = builtins.all(isinstance(each, NUMBERS) or is_set(each) for each in map(value_of, changed))
-        is_kept = is_kept and builtins.all(isinstance(each, (*_ASKED, *NUMBERS, PlaceOfArray)) for each in asked)
-        if written or assigned:
-            is_kept = is_kept and not builtins.any(isinstance(each, dict | TracedDict) for each in assigned)
-            is_kept = is_kept and _are_apart((*written, *assigned), (*changed, *asked))
-        return iterable.members() if is_kept and not builtins.any(map(makes_missing, asked)) else iterable
-
     def in_no_order(self, generator: Generator) -> UnorderedList:
         """A list of the elements that are made of those of a set."""
-        kept = self.appended(generator)
-        return UnorderedList((), generator.items.checks).holding(
+        are_own: list[bool] = []
+        kept = self.appended(noting_keys(generator, are_own))
+        kind = UnorderedPairs if builtins.all(are_own) else UnorderedList
+        return kind((), generator.items.checks).holding(
             kept.contents() if isinstance(kept, TracedList) else tuple(kept)
         )
 
@@ -549,30 +525,5 @@ class Reductions:
         return held_in(best) if type(best) is Optional else best
 
 
-def _are_apart(written: Sequence[Any], others: Sequence[Any]) -> bool:
-    """Whether writes to items of these change numbers that no two of them, and none of the others, have."""
-    arrays = [each for each in (*written, *others) if isinstance(each, PlaceOfArray | np.ndarray)]
-    is_array_written = builtins.any(isinstance(each, PlaceOfArray | np.ndarray) for each in written)
-    return (
-        builtins.all(map(_holds_numbers, written))
-        and builtins.all(
-            is_set(each) or _holds_numbers(each) for each in others if isinstance(each, list | dict | tuple)
-        )
-        and len({id(each) for each in written}.union(map(id, others))) == len(written) + len(set(map(id, others)))
-        and (not is_array_written or len(arrays) == 1)
-    )
-
-
-def _holds_numbers(owner: Any) -> bool:
-    """Whether this is an array, or a list or dict of numbers, of which a write changes no more than an item that is there."""
-    if isinstance(owner, PlaceOfArray | jax.Array | np.ndarray):
-        return True
-    if is_set(owner) or makes_missing(owner):
-        return False
-    if isinstance(owner, TracedDict):
-        return owner.kind is dict and _holds_numbers(TracedList((), owner.checks).holding(owner.values().contents()))
-    if isinstance(owner, TracedList) and is_array_list(owner):
-        held = owner.contents()
-        return held.kind.is_array and not held.types[0].shape
-    items = owner.values() if type(owner) is dict else owner if isinstance(owner, list) else (owner,)
-    return builtins.all(isinstance(each, NUMBERS) and not isinstance(each, np.ndarray) for each in items)
+def _has_no_order(items: Any) -> bool:
+    return isinstance(items, KeyedList) and not items.has_order

@@ -6,7 +6,7 @@ import builtins
 import functools
 import json
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,11 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.element_kinds import flatten_element, is_array_leaf
-from autograph.runtime.containers.lengths import check, is_count, is_integer
+from autograph.runtime.containers.lengths import check, is_integer
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
-from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.as_python import resolved_values
-from autograph.runtime.effects.characters import Characters, code_list, codes_of_length, joined, joined_list
+from autograph.runtime.effects.characters import Characters, code_list, joined, joined_list
 from autograph.runtime.effects.traced_texts import TracedText, character, is_text, is_traced_text, repeated_text
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import unflatten
@@ -30,15 +29,13 @@ from autograph.runtime.layouts.kinds import Array, Layout, Static, leaves_of, ro
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, is_one_of
 from autograph.runtime.layouts.statement_variables import has_contents, holds_traced
 from autograph.runtime.staging.builtins.float_literals import float_of
+from autograph.runtime.staging.builtins.text_formats import digits, formatted, formatted_text, of_table
+from autograph.runtime.staging.builtins.text_parts import CONSTANTS, Joined, Piece, Times, Wide, parts_written
 from autograph.runtime.tracing.locations import user_location
 
 _BASES: Mapping[Any, tuple[int, str]] = types.MappingProxyType({bin: (2, "0b"), oct: (8, "0o"), hex: (16, "0x")})
-# The bases of the formats of integers, by which f-strings and `format` write them.
-_FORMATS: Mapping[str, int] = types.MappingProxyType({"": 10, "d": 10, "b": 2, "o": 8, "x": 16})
 _PREFIXES = types.MappingProxyType({prefix[1]: radix for radix, prefix in _BASES.values()})
 _SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))
-_DIGITS = tuple(map(ord, "0123456789abcdef"))
-_CONSTANTS = (str, int, bool, type(None))
 
 
 class Texts:
@@ -275,38 +272,6 @@ def _prefix(codes: Any, place: Any, base: Any) -> tuple[Any, Any]:
     return (is_first | is_second) & (of_prefix > 0), of_prefix
 
 
-def _of_table(texts: Sequence[str], number: Any) -> Characters:
-    """The characters of one of these texts."""
-    longest = max(map(len, texts))
-    table = np.zeros((len(texts), max(longest, 1)), int)
-    for row, text in zip(table, texts, strict=True):
-        row[: len(text)] = [*map(ord, text)]
-    codes, lengths = jnp.asarray(table)[number], {len(text) for text in texts}
-    if len(lengths) == 1:
-        return Characters(code_list(tuple(codes[k] for k in range(longest))))
-    return Characters(codes_of_length(codes, jnp.asarray([len(text) for text in texts])[number]))
-
-
-def _digits(number: Any, base: int, prefix: str) -> Characters:
-    """The characters of an integer."""
-    unsigned = jnp.uint64 if number.dtype.itemsize == 8 else jnp.uint32
-    is_negative = number < 0
-    magnitude = number.astype(unsigned)
-    magnitude = jnp.where(is_negative, (~magnitude) + 1, magnitude)
-    greatest = int(np.iinfo(unsigned).max)
-    powers = [base**k for k in range(65) if base**k <= greatest]
-    table = jnp.asarray(np.array(powers, unsigned))
-    count = jnp.maximum(jnp.sum(magnitude >= table), 1)
-    first = is_negative.astype(int)
-    lead = [ord("-"), *map(ord, prefix)]
-    start = first + len(prefix)
-    place = jnp.arange(1 + len(prefix) + len(powers))
-    digit = (magnitude // table[jnp.clip(count - 1 - (place - start), 0, len(powers) - 1)]) % np.array(base, unsigned)
-    leading = jnp.asarray(lead)[jnp.clip(place + 1 - first, 0, len(lead) - 1)]
-    codes = jnp.where(place < start, leading, jnp.asarray(_DIGITS)[digit.astype(int)])
-    return Characters(codes_of_length(codes, start + count))
-
-
 @dataclass(frozen=True)
 class _Json:
     """Makes the text of the one item of a list, in which arrays are Python's numbers."""
@@ -318,94 +283,66 @@ class _Json:
         return json.dumps(item, **dict(self.options))
 
 
-@dataclass(frozen=True)
-class _Times:
-    """That a text is repeated as often as a value says."""
-
-    text: Any
-
-
-@dataclass(frozen=True)
-class _Joined:
-    """That the texts of a list are put together."""
-
-    separator: str
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """A part of a text.
-
-    Attributes:
-      value: a text, one of several constants, or a number.
-      form: how it is written: a format; the base and the prefix of an integer; `character`, for a code point or a list of
-        characters; a `_Times`.
-    """
-
-    value: Any
-    form: Any = ""
-
-
 def _is_of_numbers(text: TracedText) -> bool:
     """Whether nothing in a text can be written to: no list is in it."""
     return all(
-        _is_of_numbers(value) if type(value) is TracedText else is_array_leaf(value) or isinstance(value, _CONSTANTS)
+        _is_of_numbers(value) if type(value) is TracedText else is_array_leaf(value) or isinstance(value, CONSTANTS)
         for value in text.values
     )
 
 
-def _pieces(text: Any) -> list[_Piece] | None:
+def _pieces(text: Any) -> list[Piece] | None:
     """What a text consists of, where the characters of each piece are known when the program runs; else None."""
     if type(text) is str or isinstance(text, Characters):
-        return [_Piece(text)]
+        return [Piece(text)]
     if is_one_of(text):
-        return [_Piece(text)] if all(isinstance(each, _CONSTANTS) for each in candidates_of(text)) else None
+        return [Piece(text)] if all(isinstance(each, CONSTANTS) for each in candidates_of(text)) else None
     if not isinstance(text, TracedText):
         return None
     make, values = text.make, text.values
     if make is character:
-        return [_Piece(values[0], character)]
+        return [Piece(values[0], character)]
     if make in _BASES:
-        return [_Piece(values[0], _BASES[make])]
+        return [Piece(values[0], _BASES[make])]
     if make is repeated_text:
-        return None if _pieces(values[0]) is None else [_Piece(values[1], _Times(values[0]))]
+        return None if _pieces(values[0]) is None else [Piece(values[1], Times(values[0]))]
     if isinstance(make, types.BuiltinMethodType) and make.__name__ == "join":
         return _pieces_of_list(str(make.__self__), *values)
     return _written(make, values)
 
 
-def _pieces_of_list(separator: str, items: Any) -> list[_Piece] | None:
+def _pieces_of_list(separator: str, items: Any) -> list[Piece] | None:
     """The pieces of the texts in a list, with a separator between them."""
     if is_traced_list(items):
         held = items.contents()
         element = held.kind.build(_described(held))
         if isinstance(element, TracedText) and element.make is character and not separator:
-            return [_Piece(items, character)]
+            return [Piece(items, character)]
         pieces = _pieces(element)
-        return [_Piece(items, _Joined(separator))] if pieces is not None and _is_bounded(pieces) else None
-    found: list[_Piece] = []
+        return [Piece(items, Joined(separator))] if pieces is not None and _is_bounded(pieces) else None
+    found: list[Piece] = []
     for item in items:
         pieces = _pieces(item)
         if pieces is None:
             return None
-        found += [_Piece(separator), *pieces] if found else pieces
+        found += [Piece(separator), *pieces] if found else pieces
     return found
 
 
-def _pieces_of_items(items: Any) -> list[_Piece] | None:
+def _pieces_of_items(items: Any) -> list[Piece] | None:
     """What ``str`` makes of a list or tuple whose length is traced."""
     held = items.contents()
     before, after = "[]" if items.stands_for is list else "()"
     if isinstance(held.capacity, int) and not held.capacity:
-        return [_Piece(before + after)]
+        return [Piece(before + after)]
     text = TracedText(repr, (held.kind.build(_described(held)),))
     kind, _ = flatten_element(text, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct) or is_array_leaf(leaf))
     pieces = _pieces_of_list(", ", TracedList((), items.checks).holding(held.unreserved().with_(kind=kind)))
     if pieces is None:
         return None
     if items.stands_for is tuple:
-        pieces.append(_Piece(OneOf(("", ","), jnp.asarray(held.length == 1, int))))
-    return [_Piece(before), *pieces, _Piece(after)]
+        pieces.append(Piece(OneOf(("", ","), jnp.asarray(held.length == 1, int))))
+    return [Piece(before), *pieces, Piece(after)]
 
 
 def _described(held: Padded) -> list[jax.ShapeDtypeStruct]:
@@ -413,139 +350,53 @@ def _described(held: Padded) -> list[jax.ShapeDtypeStruct]:
     return [jax.ShapeDtypeStruct(buffer.shape[1:], buffer.dtype) for buffer in held.buffers]
 
 
-def _is_bounded(pieces: Sequence[_Piece]) -> bool:
+def _is_bounded(pieces: Sequence[Piece]) -> bool:
     """Whether it is known while tracing how many characters these are at most."""
     return all(
-        not isinstance(piece.form, _Times) or isinstance(piece.value, int) or piece.value.dtype == np.bool_
+        not isinstance(piece.form, Times) or isinstance(piece.value, int) or piece.value.dtype == np.bool_
         for piece in pieces
     )
 
 
-def _characters(piece: _Piece) -> Characters:
+def _characters(piece: Piece) -> Characters:
     """The characters of a piece of a text."""
     value, form = piece.value, piece.form
+    if isinstance(form, Wide):
+        pieces = _pieces(value) if is_text(value) else [Piece(value)]
+        assert pieces is not None
+        return formatted_text(joined(list(map(_characters, pieces))), form.form)
     if isinstance(value, Characters):
         return value
     if type(value) is str:
         return Characters.of(value)
-    if isinstance(form, _Joined):
+    if isinstance(form, Joined):
         return joined_list(Characters.of(form.separator), value.contents())
     if is_one_of(value):
-        return _of_table(tuple(map(str, candidates_of(value))), code_of(value))
+        return of_table(tuple(map(str, candidates_of(value))), code_of(value))
     if form is character:
         return Characters.of_items(value) if is_traced_list(value) else Characters(code_list((value,)))
-    if isinstance(form, _Times):
+    if isinstance(form, Times):
         pieces = _pieces(form.text)
         assert pieces is not None
         return joined(list(map(_characters, pieces))) * value
     if value.dtype == np.bool_:
-        return _of_table(("False", "True"), value.astype(int))
-    return _digits(value, *(form if isinstance(form, tuple) else (_FORMATS[form], "")))
+        return of_table(("False", "True"), value.astype(int))
+    return digits(value, *form) if isinstance(form, tuple) else formatted(value, form)
 
 
-def _written(make: Callable[..., str], values: Sequence[Any]) -> list[_Piece] | None:
-    """What ``make`` puts into its text of these values.
-
-    None if it does more than to put each value into the text. It is called with objects that leave a mark where they are written.
-    """
-    found = []
-    for first in (_PRIVATE, _PRIVATE + _MOST):  # a literal that looks like a mark is not another one the second time
-        marks: list[_Piece] = []
-        try:
-            text = make(*[_marked(value, marks, first) for value in values])
-        except Exception:  # it asks for more than a text, or holds what has none yet
-            return None
-        if type(text) is not str or len(marks) >= _MOST:
-            return None
-        found.append(list(_split(text, marks, first)))
-    one, other = found
-    if len(one) != len(other) or any(
-        a.value is not b.value and (type(a.value) is not str or a.value != b.value)
-        for a, b in zip(one, other, strict=True)
-    ):
+def _written(make: Callable[..., str], values: Sequence[Any]) -> list[Piece] | None:
+    """What ``make`` puts into its text of these values; None if it does more than to put each value into the text."""
+    parts = parts_written(make, values)
+    if parts is None:
         return None
-    pieces: list[_Piece] = []
-    for piece in one:
+    pieces: list[Piece] = []
+    for piece in parts:
         is_list = has_contents(piece.value)
         if not (is_list or isinstance(piece.value, TracedText)):
             pieces.append(piece)
             continue
         inside = _pieces_of_items(piece.value) if is_list else _pieces(piece.value)
-        if inside is None or piece.form:
+        if inside is None or (piece.form and not _is_bounded(inside)):
             return None
-        pieces += inside
+        pieces += [piece] if piece.form else inside
     return pieces
-
-
-_PRIVATE, _MOST = 0xE000, 0x400  # characters that Unicode leaves to everyone
-
-
-class _NotWritten(Exception):
-    """A text does something else with a value than to put it in."""
-
-
-class _Mark:
-    """Writes a character instead of a value."""
-
-    def __init__(self, value: Any, marks: list[_Piece], first: int) -> None:
-        self._value, self._marks, self._first = value, marks, first
-
-    def _marked(self, form: Any) -> str:
-        self._marks.append(_Piece(self._value, form))
-        return chr(self._first + len(self._marks) - 1)
-
-    def __format__(self, form: str) -> str:
-        is_number = is_integer(self._value) if hasattr(self._value, "dtype") else False
-        if form and not (is_number and form in _FORMATS):
-            raise _NotWritten
-        return self._marked(form)
-
-    def __str__(self) -> str:
-        return self._marked("")
-
-    def __repr__(self) -> str:
-        if not (hasattr(self._value, "dtype") or has_contents(self._value)):
-            raise _NotWritten
-        return self._marked("")
-
-    def __mul__(self, text: Any) -> str:
-        if type(text) is not str or not (hasattr(self._value, "dtype") and is_count(self._value)):
-            raise _NotWritten
-        return self._marked(_Times(text))
-
-    __rmul__ = __mul__
-
-
-def _marked(value: Any, marks: list[_Piece], first: int) -> Any:
-    """What is written instead of a value of which only the run knows the text; else the value."""
-    if isinstance(value, TracedText) or is_one_of(value):
-        return _Mark(value, marks, first)
-    if isinstance(value, jax.core.Tracer | jax.ShapeDtypeStruct):
-        if value.ndim or not (value.dtype == np.bool_ or jnp.issubdtype(value.dtype, jnp.integer)):
-            raise _NotWritten
-        return _Mark(value, marks, first)
-    if type(value) in (TracedList, TracedTuple):
-        return _Mark(value, marks, first) if is_traced_list(value) else _marked(value.resolve(), marks, first)
-    if type(value) in (list, tuple):
-        return type(value)(_marked(item, marks, first) for item in value)
-    if type(value) is dict and all(isinstance(key, _CONSTANTS) for key in value):
-        return {key: _marked(item, marks, first) for key, item in value.items()}
-    if not isinstance(value, _CONSTANTS):
-        raise _NotWritten
-    return value
-
-
-def _split(text: str, marks: Sequence[_Piece], first: int) -> Iterator[_Piece]:
-    """The parts of a text between marks, and what the marks stand for."""
-    plain = ""
-    for one in text:
-        number = ord(one) - first
-        if not 0 <= number < len(marks):
-            plain += one
-            continue
-        if plain:
-            yield _Piece(plain)
-        plain = ""
-        yield marks[number]
-    if plain:
-        yield _Piece(plain)
