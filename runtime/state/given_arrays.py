@@ -6,8 +6,8 @@ at the end of the program (`signatures.callers_arrays`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import jax
@@ -20,6 +20,7 @@ from autograph.runtime.state.array_elements import as_lists, item_of
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.assignable import Assignable
 from autograph.runtime.state.commits import VariableLock
+from autograph.runtime.state.spans import Span, has_span
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.caller_arrays import will_write
 from autograph.runtime.tracing.language import LANGUAGE
@@ -332,7 +333,7 @@ class ArrayView(PlaceOfArray):
     """``x[1:]``, a row of ``x`` or ``x.T``: reads and writes are those of ``x``.
 
     Args:
-      base: the array. key: of integers and slices, an `Order` or a `NewShape`. shape: that of the view.
+      base: the array. key: of integers, slices and `Span`s, an `Order` or a `NewShape`. shape: that of the view.
     """
 
     __slots__ = ("_base", "_key", "_shape")
@@ -397,7 +398,7 @@ class _ViewParts:
     def tree_flatten(self) -> tuple[list[Any], Any]:
         base, key = self.view._base, self.view._key
         parts = key if isinstance(key, tuple) else (key,)
-        numbers = [part for part in parts if _is_number(part)]
+        numbers = [number for part in parts for number in _numbers_of(part)]
         pattern = tuple(None if _is_number(part) else ("at", _frozen(part)) for part in parts)
         if isinstance(base, ArrayView):
             inner, outer = _ViewParts(base).tree_flatten()
@@ -409,7 +410,7 @@ class _ViewParts:
         outer, count, pattern, shape = facts
         base = outer.value if isinstance(outer, _Same) else cls.tree_unflatten(outer, list(leaves)[:count])
         pending = iter(list(leaves)[count:])
-        key = tuple(next(pending) if part is None else _thawed(part[1]) for part in pattern)
+        key = tuple(next(pending) if part is None else _thawed(part[1], pending) for part in pattern)
         return ArrayView(base, key[0] if len(key) == 1 else key, shape)
 
 
@@ -448,6 +449,8 @@ class FlatView:
 
 
 def _part_of(whole: Any, key: Any) -> Any:
+    if has_span(key):
+        return LANGUAGE.operators.slices.read_window(jnp.asarray(whole), key)
     return (jnp.asarray(whole) if _is_traced_key(key) else whole)[key]
 
 
@@ -458,11 +461,12 @@ def _with_part(whole: Any, key: Any, part: Any) -> Any:
         new[key] = part
         return new
     whole = jnp.asarray(whole)
-    return whole.at[key].set(jnp.asarray(part).astype(whole.dtype))
+    part = jnp.asarray(part).astype(whole.dtype)
+    return LANGUAGE.operators.slices.write_window(whole, key, part) if has_span(key) else whole.at[key].set(part)
 
 
 def _is_traced_key(key: Any) -> bool:
-    return any(isinstance(part, jax.Array) for part in (key if isinstance(key, tuple) else (key,)))
+    return any(isinstance(part, jax.Array | Span) for part in (key if isinstance(key, tuple) else (key,)))
 
 
 def is_given(value: Any) -> bool:
@@ -471,11 +475,13 @@ def is_given(value: Any) -> bool:
 
 
 def is_view(key: Any) -> bool:
-    """Whether NumPy returns a view for this key: it is made of integers and slices."""
+    """Whether NumPy returns a view of a known shape for this key: it is made of integers and slices."""
     return all(map(_is_basic, key)) if isinstance(key, tuple) else _is_basic(key)
 
 
 def _is_basic(part: Any) -> bool:
+    if isinstance(part, Span):
+        return part.size is not None
     if isinstance(part, slice):
         return all(each is None or isinstance(each, int | np.integer) for each in (part.start, part.stop, part.step))
     return part is None or part is ... or _is_number(plain(part))
@@ -495,18 +501,30 @@ def _plain_key(key: Any) -> Any:
 def _shape_of(shape: tuple[int, ...], key: Any) -> tuple[int, ...]:
     """The shape of what a key of integers and slices takes of an array."""
     parts = key if isinstance(key, tuple) else (key,)
-    fixed = tuple(0 if _is_number(plain(part)) else part for part in parts)
+    fixed = tuple(
+        slice(0, part.width, part.step) if isinstance(part, Span) else 0 if _is_number(plain(part)) else part
+        for part in parts
+    )
     used = sum(part is not None and part is not ... for part in fixed)
     if used > len(shape) or 0 in shape:
         return tuple(jax.eval_shape(lambda a: a[fixed], jax.ShapeDtypeStruct(shape, np.int32)).shape)
     return np.broadcast_to(np.int8(0), shape)[fixed].shape
 
 
+def _numbers_of(part: Any) -> list[Any]:
+    """The numbers in a part of a key that may be traced."""
+    return [part.start, part.stop] if isinstance(part, Span) else [part] if _is_number(part) else []
+
+
 def _frozen(part: Any) -> Any:
+    if isinstance(part, Span):
+        return replace(part, start=None, stop=None)
     return (part.start, part.stop, part.step) if isinstance(part, slice) else part
 
 
-def _thawed(part: Any) -> Any:
+def _thawed(part: Any, numbers: Iterator[Any]) -> Any:
+    if isinstance(part, Span):
+        return replace(part, start=next(numbers), stop=next(numbers))
     return slice(*part) if isinstance(part, tuple) else part
 
 
