@@ -90,6 +90,23 @@ def test_array_arguments_alone_will_do():
     assert float(cf(one, one)) == float(cf(2, one, 3, one)) == float(cf(one, y=one)) == 5
 
 
+def test_each_of_the_keywords_that_a_function_takes_is_an_argument():
+    @ag.function
+    def total(*xs, scale=1, **named):
+        return sum(xs) * scale + sum(value * len(name) for name, value in named.items())
+
+    arrays = jnp.array(1), jnp.array(2)
+    concrete = total.get_concrete_function(*arrays, scale=jnp.array(3), a=jnp.array(4), bb={"c": jnp.array(5)}["c"])
+    assert concrete(*arrays, scale=jnp.array(2), a=jnp.array(1), bb=jnp.array(7)) == 6 + 1 + 14
+    assert "a: int32 Tensor" in concrete.pretty_printed_signature()
+    static = total.get_concrete_function(jnp.array(1), a=2)
+    assert static(jnp.array(5)) == static(jnp.array(5), a=2) == 7
+    with pytest.raises(ag.InvalidArgumentError, match="no argument `c`; it has xs"):
+        concrete(*arrays, scale=jnp.array(2), a=jnp.array(1), bb=jnp.array(7), c=1)
+    with pytest.raises(ag.InvalidArgumentError, match="is missing"):
+        concrete(*arrays, scale=jnp.array(2), a=jnp.array(1))
+
+
 def test_nested_inputs():
     f = ag.function(lambda tree, k: tree["a"][0] * k + tree["b"])
     cf = f.get_concrete_function({"a": [Spec([2]), 5], "b": Spec([2])}, 3)

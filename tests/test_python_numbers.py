@@ -73,3 +73,19 @@ def test_a_bound_of_few_bits():
         return total, len(counted(n)) * 100
 
     assert [int(each) for each in ag.function(program)(jnp.int8(20))] == [19000, 2000]
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4"])
+def test_a_loop_over_integers_of_four_bits_keeps_them(dtype):
+    def added(x, n):
+        total = x * 0
+        for _ in range(n):
+            if (x > 1).any():
+                total = total + x
+            else:
+                total = total - x
+        return total
+
+    x = jnp.array([1, 2], dtype)
+    found = jax.jit(ag.convert(added))(x, jnp.array(2))
+    assert found.dtype == dtype and found.tolist() == added(x, 2).tolist()

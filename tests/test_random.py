@@ -193,3 +193,20 @@ def test_a_key_that_only_some_iterations_assign(kind):
     np.testing.assert_allclose(ag.function(drawn)(key, jnp.array(3)), drawn(key, 3), rtol=1e-6)
     with pytest.raises(UnboundLocalError, match="chosen"):
         ag.function(drawn)(key, jnp.array(1))
+
+
+@pytest.mark.parametrize("make", [jax.random.key, jax.random.PRNGKey])
+def test_a_list_of_keys_of_traced_length_is_returned(make):
+    @ag.function
+    def keys(key, n):
+        found = []
+        for _ in range(n):
+            key, own = jax.random.split(key)
+            found.append(own)
+        return found
+
+    wanted = keys.python_function(make(0), 3)
+    found = keys(make(0), jnp.array(3))
+    assert len(found) == 3 and [float(jax.random.normal(k)) for k in found] == [
+        float(jax.random.normal(k)) for k in wanted
+    ]

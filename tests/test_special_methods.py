@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from collections import deque
+from typing import Generic, TypeVar
 
+import equinox
 import jax
 import jax.numpy as jnp
 import pytest
@@ -283,3 +286,86 @@ def asked_for_one_of_two(n):
 def test_in_calls_the_method_of_the_class_once(program):
     for n in (1, 2, 3, 5):
         assert list(differences(program(n), ag.function(program)(jnp.array(n)))) == []
+
+
+def of_autograph():
+    class Scaled(ag.Module):
+        def __init__(self):
+            self.by = ag.Variable(3.0)
+
+        @property
+        def scale(self):
+            if self.by > 2:
+                return self.by * 10
+            return self.by.value
+
+        def __add__(self, x):
+            return self.scale + x
+
+    scaled = Scaled()
+    return lambda x: scaled + x
+
+
+def of_an_abstract_class():
+    class Length(abc.ABC):
+        def __init__(self, value):
+            self.value = value
+
+        def __add__(self, other):
+            if self.value > other.value:
+                return Length(self.value)
+            return Length(self.value + other.value)
+
+    return lambda x: (Length(x) + Length(x - 1) + Length(x + 1)).value
+
+
+def of_a_generic_class():
+    class Signed(Generic[ITEM]):
+        def __init__(self, value):
+            self.value = value
+
+        @property
+        def sign(self):
+            return 1 if self.value > 0 else -1
+
+    return lambda x: Signed(x).sign
+
+
+def of_a_list():
+    class Items(list):
+        @property
+        def first_large(self):
+            for value in self:
+                if value > 3:
+                    return value
+            return -1.0
+
+    return lambda x: Items([x, x + 2, x + 3]).first_large
+
+
+def of_a_class_of_another_library():
+    class Layer(equinox.Module):
+        weight: jax.Array
+
+        @property
+        def clipped(self):
+            if self.weight > 2:
+                return self.weight * 0 + 2
+            return self.weight
+
+    return lambda x: Layer(x).clipped
+
+
+ITEM = TypeVar("ITEM")
+
+
+@pytest.mark.parametrize(
+    "make", [of_autograph, of_an_abstract_class, of_a_generic_class, of_a_list, of_a_class_of_another_library]
+)
+def test_properties_and_operators_of_a_class_in_a_function(make):
+    program = make()
+    for x in (1.0, 2.5, -1.0):
+        wanted = program(x)
+        assert ag.function(program)(jnp.array(x)) == wanted
+        if make is not of_autograph:  # whose Variable a bare jit may not read
+            assert jax.jit(ag.convert(program))(x) == wanted

@@ -426,7 +426,7 @@ def _checked(function: Callable[..., Any], aval: Any) -> Callable[..., Any]:
 def _range_of(dtype: Any) -> tuple[int, int] | None:
     if not jnp.issubdtype(dtype, jnp.integer):
         return None
-    info = np.iinfo(dtype)
+    info = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
     return int(info.min), int(info.max)
 
 

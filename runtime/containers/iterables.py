@@ -272,6 +272,12 @@ def _no_step() -> ValueError:
     return ValueError("range() arg 3 must not be zero")
 
 
+def is_for_loops(iterable: Any) -> bool:
+    """Whether this is a dataset that only a loop of the program goes over: its elements decide how many there are, or follow from those
+    before them."""
+    return hasattr(type(iterable), "is_for_loops") and bool(iterable.is_for_loops)
+
+
 def to_be_staged(iterable: range | StagedRange) -> StagedRange:
     """A Python `range` to be staged."""
     return StagedRange(iterable.start, iterable.stop, iterable.step)

@@ -532,7 +532,7 @@ def _rows(buffer: Any, count: int) -> list[Any]:
     if (
         not is_known
         or is_recorded
-        or buffer.dtype.kind not in "biufc"
+        or getattr(buffer.dtype, "kind", None) not in tuple("biufc")  # keys of random numbers have none
         or not isinstance(buffer.sharding, SingleDeviceSharding)
     ):
         return [buffer[k] for k in range(count)]

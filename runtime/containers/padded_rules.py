@@ -84,7 +84,7 @@ def extreme_of(dtype: Any, least: bool) -> Any:
         return not least
     if jnp.issubdtype(dtype, jnp.inexact):
         return -jnp.inf if least else jnp.inf
-    info = np.iinfo(dtype)
+    info = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
     return info.min if least else info.max
 
 

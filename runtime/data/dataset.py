@@ -1125,6 +1125,12 @@ class Dataset:
             )
         return self._unrolled(words)
 
+    @property
+    def is_for_loops(self) -> bool:
+        """Whether, in a trace, only a loop of the program goes over it, which a list may come of: no stream of the host's."""
+        node = self._known()._node
+        return is_recording() and not node.is_stream and (not node.is_positional or node.size is None)
+
     def staged_iter(self) -> Iterator[PyTree]:
         """Return ``iter(self)`` as an operation of the program being recorded: each execution starts a new iteration."""
         node = self._node

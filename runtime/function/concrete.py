@@ -185,7 +185,11 @@ class ConcreteFunction:
         values = self._signature.values(arrays)
         parameters = self._signature.parameters
         names: list[str] = parameters.names(len(values))
-        return names, values if parameters.static is None else parameters.given(values)
+        values = values if parameters.static is None else parameters.given(values)
+        if parameters.var_keyword is None:
+            return names, values
+        extra = values[-1]  # each of which has its name
+        return [*names[:-1], *extra], (*values[:-1], *extra.values())
 
     def _arrays(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         """The array inputs of a call, in order. `InvalidArgumentError` if it is no call of this signature."""

@@ -140,6 +140,7 @@ class Program:
         self._lock = threading.RLock()
         self._recordings: dict[Any, Recording] = {}
         self._waits = False
+        self._runs_once = False
         self._raises = False
         self._calls_python = False
         self.writes: set[int] = set()
@@ -254,7 +255,7 @@ class Program:
                 return self._call(arrays)
             except OutOfRoom as error:
                 rooms = Program.rooms.made(self)
-                if rooms is None or not rooms.grow(error):
+                if rooms is None or self._runs_once or not rooms.grow(error):
                     raise
 
     def _call(self, arrays: Sequence[Any]) -> Any:
@@ -429,6 +430,7 @@ class Program:
         treedef, count = structure
         recording = Recording(program, treedef, count, frame)
         self.tells_apart |= frame.tells_apart
+        self._runs_once = self._runs_once or recording.has_effects or bool(self._donated)
         if recording.has_effects:
             refuse_to_run_again(staging().sites(program), "the program prints or calls Python")
         elif self._donated:

@@ -143,6 +143,11 @@ class Rooms:
         self.asked[key] = max(size, least)
         return max(size, least)
 
+    def has_grown(self, room: Room) -> bool:
+        """Whether this has once been too small."""
+        key = (room.where, room.name)
+        return (self._sizes.get(key) or self._at_first.get(key, AT_FIRST)) > AT_FIRST
+
     def grow(self, error: OutOfRoom) -> bool:
         """Make room for four times as many elements; False if the list is of another program."""
         rooms = error.room.rooms
@@ -174,8 +179,8 @@ def refuse_to_run_again(sites: Iterable[Any], reason: str) -> None:
     """Refuse what runs out of room in a program that runs once for a ``reason``, of whose `RaiseSite`s it may be one.
 
     Raises:
-      StagingError: it is.
+      StagingError: it is. Checks of what is likely to fit are no refusal.
     """
-    for room in (site.room for site in sites if site.room is not None):
+    for room in (site.room for site in sites if site.room is not None and not site.is_check):
         why = f"{reason}, so it cannot be run again with a larger capacity"
         raise room.refused(why)

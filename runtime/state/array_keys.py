@@ -9,10 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.state.array_operators import plain
+from autograph.runtime.state.spans import Span, has_span
+from autograph.runtime.tracing.language import LANGUAGE
 
 
 def part_of(whole: Any, key: Any) -> Any:
     """What a key takes of an array."""
+    if has_span(key):
+        return LANGUAGE.operators.slices.read_window(jnp.asarray(whole), key)
     return (jnp.asarray(whole) if _is_traced_key(key) else whole)[key]
 
 
@@ -23,11 +27,12 @@ def with_part(whole: Any, key: Any, part: Any) -> Any:
         new[key] = part
         return new
     whole = jnp.asarray(whole)
-    return whole.at[key].set(jnp.asarray(part).astype(whole.dtype))
+    part = jnp.asarray(part).astype(whole.dtype)
+    return LANGUAGE.operators.slices.write_window(whole, key, part) if has_span(key) else whole.at[key].set(part)
 
 
 def is_view(key: Any) -> bool:
-    """Whether NumPy returns a view for this key: it is made of integers and slices."""
+    """Whether NumPy returns a view of a known shape for this key: it is made of integers and slices."""
     return all(map(_is_basic, key)) if isinstance(key, tuple) else _is_basic(key)
 
 
@@ -47,7 +52,10 @@ def plain_key(key: Any) -> Any:
 def shape_of(shape: tuple[int, ...], key: Any) -> tuple[int, ...]:
     """The shape of what a key of integers and slices takes of an array."""
     parts = key if isinstance(key, tuple) else (key,)
-    fixed = tuple(0 if is_number(plain(part)) else part for part in parts)
+    fixed = tuple(
+        slice(0, part.width, part.step) if isinstance(part, Span) else 0 if is_number(plain(part)) else part
+        for part in parts
+    )
     used = sum(part is not None and part is not ... for part in fixed)
     if used > len(shape) or 0 in shape:
         return tuple(jax.eval_shape(lambda a: a[fixed], jax.ShapeDtypeStruct(shape, np.int32)).shape)
@@ -55,10 +63,12 @@ def shape_of(shape: tuple[int, ...], key: Any) -> tuple[int, ...]:
 
 
 def _is_traced_key(key: Any) -> bool:
-    return any(isinstance(part, jax.Array) for part in (key if isinstance(key, tuple) else (key,)))
+    return any(isinstance(part, jax.Array | Span) for part in (key if isinstance(key, tuple) else (key,)))
 
 
 def _is_basic(part: Any) -> bool:
+    if isinstance(part, Span):
+        return part.size is not None
     if isinstance(part, slice):
         return all(each is None or isinstance(each, int | np.integer) for each in (part.start, part.stop, part.step))
     return part is None or part is ... or is_number(plain(part))

@@ -7,8 +7,8 @@ Python; ``x += v`` of one binds its name to another array, as in Python.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import jax
@@ -22,6 +22,7 @@ from autograph.runtime.state.array_keys import is_number, is_view, part_of, plai
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.assignable import Assignable
 from autograph.runtime.state.commits import VariableLock
+from autograph.runtime.state.spans import Span
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.caller_arrays import may_be_numpys, will_write
 from autograph.runtime.tracing.language import LANGUAGE
@@ -385,7 +386,7 @@ class ArrayView(PlaceOfArray):
     """``x[1:]``, a row of ``x`` or ``x.T``: reads and writes are those of ``x``.
 
     Args:
-      base: the array. key: of integers and slices, an `Order` or a `NewShape`. shape: that of the view.
+      base: the array. key: of integers, slices and `Span`s, an `Order` or a `NewShape`. shape: that of the view.
     """
 
     __slots__ = ("_base", "_key", "_shape")
@@ -455,7 +456,7 @@ class _ViewParts:
     def tree_flatten(self) -> tuple[list[Any], Any]:
         base, key = self.view._base, self.view._key
         parts = key if isinstance(key, tuple) else (key,)
-        numbers = [part for part in parts if is_number(part)]
+        numbers = [number for part in parts for number in _numbers_of(part)]
         pattern = tuple(None if is_number(part) else ("at", _frozen(part)) for part in parts)
         if isinstance(base, ArrayView):
             inner, outer = _ViewParts(base).tree_flatten()
@@ -467,7 +468,7 @@ class _ViewParts:
         outer, count, pattern, shape = facts
         base = outer.value if isinstance(outer, _Same) else cls.tree_unflatten(outer, list(leaves)[:count])
         pending = iter(list(leaves)[count:])
-        key = tuple(next(pending) if part is None else _thawed(part[1]) for part in pattern)
+        key = tuple(next(pending) if part is None else _thawed(part[1], pending) for part in pattern)
         return ArrayView(base, key[0] if len(key) == 1 else key, shape)
 
 
@@ -510,11 +511,20 @@ def is_given(value: Any) -> bool:
     return issubclass(type(value), PlaceOfArray)
 
 
+def _numbers_of(part: Any) -> list[Any]:
+    """The numbers in a part of a key that may be traced."""
+    return [part.start, part.stop] if isinstance(part, Span) else [part] if is_number(part) else []
+
+
 def _frozen(part: Any) -> Any:
+    if isinstance(part, Span):
+        return replace(part, start=None, stop=None)
     return (part.start, part.stop, part.step) if isinstance(part, slice) else part
 
 
-def _thawed(part: Any) -> Any:
+def _thawed(part: Any, numbers: Iterator[Any]) -> Any:
+    if isinstance(part, Span):
+        return replace(part, start=next(numbers), stop=next(numbers))
     return slice(*part) if isinstance(part, tuple) else part
 
 

@@ -33,7 +33,7 @@ def bounds_of_type(aval: Any) -> Bounds | None:
         return TRUTH
     if dtype is None or not jnp.issubdtype(dtype, jnp.integer):
         return None
-    limits = np.iinfo(dtype)
+    limits = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
     return int(limits.min), int(limits.max)
 
 

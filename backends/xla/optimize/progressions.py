@@ -254,7 +254,7 @@ def _fits(integer: Integer, dtype: Any, length: int) -> bool:
     low, high = integer.bounds(length)
     if dtype == jnp.bool_:
         return low >= 0 and high <= 1
-    limits = np.iinfo(dtype)
+    limits = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
     return int(limits.min) <= low and high <= int(limits.max)
 
 

@@ -32,10 +32,10 @@ from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVa
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.lookups import Lookups, _plain, as_index, resolved_key
 from autograph.runtime.staging.access.masks import Taken, has_mask
-from autograph.runtime.staging.access.slices import has_span
 from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.given_arrays import is_given, note_write
+from autograph.runtime.state.spans import has_span
 from autograph.runtime.tracing.caller_arrays import may_be_numpys, will_write, writing_place
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_lines, user_location

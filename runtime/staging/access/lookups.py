@@ -59,11 +59,12 @@ from autograph.runtime.staging.access.absences import Absences, makes_missing
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.list_writes import ListWrites, counted_from_start
 from autograph.runtime.staging.access.masks import Masks
-from autograph.runtime.staging.access.slices import Slices, Span, has_span
+from autograph.runtime.staging.access.slices import Slices
 from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.state.array_keys import is_view
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.given_arrays import as_place, is_given
+from autograph.runtime.state.spans import Span, has_span
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, births
 
@@ -155,12 +156,17 @@ class Lookups(InTrace):
             self.check_open(target, key)
             return target[_plain(as_index(key))]
         if is_given(target):
-            if not is_view(_plain(key)):
+            index = key if has_span(key) else _plain(key)
+            if not is_view(index) or (has_span(key) and not self.slices.is_window(target, key)):
                 return as_place(self.get_item(target.value, key), kind=target.kind)
             self.check_bounds(target, as_index(key))
-            found = target.view(_plain(key))
+            found = target.view(index)
             return self._item_of_array(target.value, key) if found is None else found
-        if LOCAL.followed is not None and isinstance(target, jax.core.Tracer) and is_view(_plain(key)):
+        if (
+            LOCAL.followed is not None
+            and isinstance(target, jax.core.Tracer)
+            and is_view(_plain(key) if not has_span(key) else key)
+        ):
             found = self._item_of_array(target, key)
             if np.ndim(found):
                 follow([found], [target])

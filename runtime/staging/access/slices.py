@@ -11,37 +11,31 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.backends.followed import follow
+from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.lengths import taken_by
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_writes import spread
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.list_room import AT_FIRST, OutOfRoom, Room
 from autograph.runtime.layouts.statement_variables import value_of
+from autograph.runtime.state.spans import Span
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import LOCAL
 
 
 @dataclass(frozen=True)
-class Span:
-    """``start:stop:step``, one of which is traced. ``size`` is how many elements it takes, None if it is known only at run time."""
+class WindowRoom(Room):
+    """No list, but a slice of a known size. Where it reaches over the array's end it has grown: it is of traced length."""
 
-    start: Any
-    stop: Any
-    step: Any
-    size: int | None
-
-    @property
-    def width(self) -> int:
-        """From the first element to the last, both included."""
-        assert self.size is not None
-        return (self.size - 1) * (self.step or 1) + 1 if self.size else 0
-
-    def __str__(self) -> str:
-        bounds = ["" if part is None else "…" if not isinstance(part, int) else str(part) for part in self._bounds]
-        return ":".join(bounds if self.step is not None else bounds[:2])
-
-    @property
-    def _bounds(self) -> tuple[Any, Any, Any]:
-        return self.start, self.stop, self.step
+    def outgrown(self, capacity: Any) -> Exception:
+        return OutOfRoom(
+            f"{self.where}\n  The slice [{self.name}] reaches over the end of the array, where it has fewer elements: its length is "
+            "known only at run time, and this program cannot be run again with such a slice.\n  Let it end at the "
+            "array's end, x[i:min(i + 3, len(x))], which makes an array of traced length.",
+            self,
+            capacity,
+        )
 
 
 class Slices:
@@ -81,24 +75,58 @@ class Slices:
     def read_spans(self, array: Any, key: Any) -> Any:
         """``array[key]``: an array of traced length where the size of a span is traced.
 
-        Windows of a known size that reach over the array's end are moved inside it, as XLA does.
+        One of a known size that has proved to reach over the array's end is of traced length, too, when the program is run
+        again. Where nothing can raise, it is moved inside the array, as XLA does.
 
         Raises:
           StagingError: a dimension other than the first would have a size that is known only at run time.
         """
-        if any(part.size is None for _, part in _axes(key, array)):
-            return self._read_open(array, key)
+        if not self.is_window(array, key):
+            return self._read_open(array, _opened(key))
+        return self.read_window(array, key)
+
+    def is_window(self, array: Any, key: Any) -> bool:
+        """Whether ``array[key]`` has a known shape. It is checked to have all elements when the program runs."""
+        parts = _axes(key, array)
+        if any(part.size is None for _, part in parts):
+            return False
+        room = WindowRoom(user_location(), str(parts[0][1]))
+        if len(parts) == 1 and _may_be_open(key):
+            if LOCAL.frame is not None:
+                room = replace(room, rooms=LOCAL.frame.rooms)
+            has_grown = room.rooms is not None and room.rooms.has_grown(room)
+            if has_grown or any(_is_longer(part, array.shape[axis]) for axis, part in parts):
+                return False
+        self._check_windows(array, parts, room)
+        return True
+
+    def read_window(self, array: Any, key: Any) -> Any:
+        """``array[key]`` where it has a known shape."""
         window, _, rest = self.window(array, key)
         return window[rest]
+
+    def write_window(self, array: Any, key: Any, part: Any) -> Any:
+        """``array`` with ``part``, which `read_window` has returned, but for its elements, at ``key``."""
+        parts = _axes(key, array)
+        return self._write_windows(
+            array, key, lambda window, rest, new: window.at[rest].set(new), part, [True] * len(parts)
+        )
+
+    def _check_windows(self, array: Any, parts: list[tuple[int, Span]], room: WindowRoom) -> None:
+        """See that spans of a known size have all their elements: when the program runs."""
+        error = room.outgrown(AT_FIRST)
+        if LOCAL.frame is None or not LANGUAGE.operators.can_raise_later(type(error)):
+            return
+        for axis, part in parts:
+            if part.size and not _is_longer(part, array.shape[axis]):
+                LANGUAGE.operators.raise_unless(_fits(part, array.shape[axis]), error, is_check=True)
 
     def _read_open(self, array: Any, key: Any) -> Any:
         """``array[key]``, of which the first dimension has a size that is known only at run time."""
         parts = key if isinstance(key, tuple) else (key,)
         place = next(k for k, part in enumerate(parts) if isinstance(part, Span))
         before, span, after = parts[:place], parts[place], parts[place + 1 :]
-        if not all(map(_is_number, before)) or not all(
-            part is None or _is_number(part) or _is_slice(part) for part in after
-        ):
+        if not _may_be_open(key):
             raise self._unknown_size(
                 next(part for part in parts if isinstance(part, Span) and part.size is None), array
             )
@@ -113,14 +141,41 @@ class Slices:
         if isinstance(value, PaddedArray):
             key = _opened(key)
         elif all(part.size is not None for _, part in parts):
-            window, starts, rest = self.window(array, key)
-            return self.backend.put_window(array, write(window, rest, value), starts)
+            same = [_is_same_along(key, axis, array, value) for axis, _ in parts]
+            if not all(same) or all(_is_contiguous(part, array.shape[axis]) for axis, part in parts):
+                return self._write_windows(array, key, write, value, same)
+            key = _opened(key)
         mask = jnp.ones((1,) * array.ndim, bool)
         for axis, part in parts:
             if not _is_same_along(key, axis, array, value):
                 value = self._spread(array, key, axis, part, value)
-            mask = mask & jnp.expand_dims(_covered(part, array.shape[axis]), tuple(_others(axis, array.ndim)))
+            mask = mask & jnp.expand_dims(
+                _covered(part, jnp.arange(array.shape[axis]), array.shape[axis]), tuple(_others(axis, array.ndim))
+            )
         return jnp.where(mask, write(array, _widened(key), value), array)
+
+    def _write_windows(
+        self, array: Any, key: Any, write: Callable[[Any, Any, Any], Any], value: Any, same: list[bool]
+    ) -> Any:
+        """As `write_spans`, where all sizes are known: what is outside of the array is left out.
+
+        Args:
+          same: for each span, whether the value is the same along it. Others have to be inside.
+        """
+        parts = _axes(key, array)
+        window, starts, rest = self.window(array, key)
+        differing = [each for each, is_same in zip(parts, same, strict=True) if not is_same]
+        if differing:
+            self._check_windows(array, differing, WindowRoom(user_location(), str(differing[0][1])))
+        mask = jnp.ones((1,) * array.ndim, bool)
+        for (axis, part), is_same in zip(parts, same, strict=True):
+            if is_same and part.size:
+                size = array.shape[axis]
+                first = jnp.clip(jnp.where(part.start < 0, part.start + size, part.start), 0, size - part.width)
+                covered = _covered(part, first + jnp.arange(part.width), size)
+                mask = mask & jnp.expand_dims(covered, tuple(_others(axis, array.ndim)))
+        written = write(window, rest, value)
+        return self.backend.put_window(array, jnp.where(mask, written, window) if mask.size > 1 else written, starts)
 
     def _spread(self, array: Any, key: Any, axis: int, part: Span, value: Any) -> Any:
         """A value that differs along a span of a traced size, for all of the axis.
@@ -146,7 +201,7 @@ class Slices:
         for axis, part in _axes(key, array):
             if part.size is None:
                 raise self._unknown_size(part, array)
-            if part.width > array.shape[axis]:
+            if _is_longer(part, array.shape[axis]):
                 raise StagingError(
                     f"{user_location()}\n  The slice [{part}] takes {part.size} elements, more than axis {axis} of the array has "
                     f"({array.shape[axis]}), and starts at a traced place."
@@ -180,11 +235,6 @@ class Slices:
 
 def _no_step() -> ValueError:
     return ValueError("slice step cannot be zero")
-
-
-def has_span(key: Any) -> bool:
-    """Whether an index has a slice with a traced bound in it."""
-    return isinstance(key, Span) or (isinstance(key, tuple) and any(isinstance(part, Span) for part in key))
 
 
 def _axes(key: Any, array: Any) -> list[tuple[int, Span]]:
@@ -235,6 +285,31 @@ def _is_same_along(key: Any, axis: int, array: Any, value: Any) -> bool:
     return place is not None and (len(shape) < place or shape[-place] == 1)
 
 
+def _is_contiguous(part: Span, size: Any) -> bool:
+    """Whether what an axis of this size has of a span of a known size is the window that it takes, but for its ends."""
+    return part.step in (None, 1) and not _is_longer(part, size)
+
+
+def _is_longer(part: Span, size: Any) -> bool:
+    """Whether a span of a known size is longer than an axis of this size."""
+    return not is_symbolic_size(size) and part.width > size
+
+
+def _fits(part: Span, size: Any) -> Any:
+    """Whether an axis of this size has all elements of a span of a known size."""
+    from_start = (part.start >= 0) & (part.start + part.width <= size)
+    return from_start | ((part.start >= -size) & (part.stop < 0))
+
+
+def _may_be_open(key: Any) -> bool:
+    """Whether the first dimension of what the key takes is the only one that a span may give another size."""
+    parts = key if isinstance(key, tuple) else (key,)
+    place = next(k for k, part in enumerate(parts) if isinstance(part, Span))
+    return all(map(_is_number, parts[:place])) and all(
+        part is None or _is_number(part) or _is_slice(part) for part in parts[place + 1 :]
+    )
+
+
 def _is_number(part: Any) -> bool:
     return (
         isinstance(part, int | np.integer)
@@ -266,10 +341,10 @@ def _place_of(axis: int, key: Any, ndim: int) -> int | None:
     return following
 
 
-def _covered(part: Span, size: int) -> Any:
-    """Which positions along an axis of this size a span takes, as NumPy counts."""
+def _covered(part: Span, positions: Any, size: int) -> Any:
+    """Which of these positions along an axis of this size a span takes, as NumPy counts."""
     start, step, count = taken_by(slice(part.start, part.stop, part.step), size)
-    offset = jnp.arange(size) - start
+    offset = positions - start
     steps = offset // step
     return (offset % step == 0) & (steps >= 0) & (steps < count)
 

@@ -23,6 +23,7 @@ from autograph.runtime.containers.iterables import (
     StagedItems,
     StagedRange,
     can_stage,
+    is_for_loops,
     is_symbolic_size,
     listed,
     make_range,
@@ -355,6 +356,8 @@ class Builtins(InTrace):
         if jnp.issubdtype(getattr(value_of(start), "dtype", type(start)), jnp.inexact):
             raise TypeError("'float' object cannot be interpreted as an integer")
         iterable = self._items(iterable)
+        if is_for_loops(iterable):
+            return iterable.enumerate(start)
         if not self.backend.is_eager() and (can_stage(iterable, self.backend) or self._is_sequence(iterable)):
             return self._indexed("enumerate", (iterable,), start)
         return self._iterated("enumerate", iter(enumerate(iterable, start)))
@@ -425,6 +428,8 @@ class Builtins(InTrace):
             self.generators.check_advanced(iterable, is_kept=False)
         if isinstance(iterable, SequenceIterator) and iterable.is_open:
             iterable = self._rest(iterable)
+        if is_for_loops(iterable):
+            iterable = self.reductions.listed(iterable)
         return in_any_order(listed(self.absences.listed(iterable)), key)
 
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend
 from autograph.runtime.containers.element_order import order_of
-from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged
+from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged, is_for_loops
 from autograph.runtime.containers.iterators import SequenceIterator
 from autograph.runtime.containers.keyed_lists import KeyedList, without_order
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
@@ -309,7 +309,7 @@ class Reductions:
         if isinstance(iterable, Generator):
             return iterable if self._is_loop(iterable) else None
         is_source = self.generators.is_done_with if may_leave else self.generators.source_of
-        if not is_source(iterable):
+        if not is_source(iterable) and not is_for_loops(iterable):
             return None
         return self.each_element(iterable)
 
@@ -326,7 +326,7 @@ class Reductions:
     def _is_advanced_by_loops(self, items: Any) -> bool:
         """Whether a loop goes on with this, which Python cannot advance."""
         is_open = isinstance(items, SequenceIterator) and items.is_open
-        return is_open or self.generators.source_of(items) is not None
+        return is_open or is_for_loops(items) or self.generators.source_of(items) is not None
 
     def has_traced_length(self, items: Any) -> bool:
         """Whether a loop over this is staged, and runs so many times as only run time knows."""

@@ -7,6 +7,7 @@ has one.
 
 from __future__ import annotations
 
+import abc
 import dis
 import functools
 import itertools
@@ -16,12 +17,13 @@ import types
 import weakref
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Generic, Protocol
 
 from autograph.runtime.code.code_names import class_attribute, codes_in
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.heap.reach import augments
 from autograph.runtime.layouts.statement_variables import contents_of_cells
+from autograph.runtime.state.module import Module
 
 _BINARY = types.MappingProxyType(
     {
@@ -87,8 +89,13 @@ _CALLED = frozenset(
 )
 
 
+# What users' classes derive from that have no other users' class among their bases, beside the classes of libraries that their
+# module has by name, or as `library.Module`.
+_ROOTS = (object, Module, abc.ABC, Generic, Protocol, list, dict, tuple, set)
+
+
 class DefinedClasses:
-    """The classes that derive from `object` alone, by the module that defines them.
+    """The classes that derive from those at the root alone, by the module that defines them.
 
     Each is looked at once, and not held. ``__subclasses__`` has them in the order of definition, so those that have
     come since are behind the last one that is known.
@@ -96,28 +103,30 @@ class DefinedClasses:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: list[weakref.ref[type]] = []
+        self._known: defaultdict[type, list[weakref.ref[type]]] = defaultdict(list)
         self._by_module: defaultdict[str, list[weakref.ref[type]]] = defaultdict(list)
 
-    def of(self, modules: Iterable[str]) -> list[type]:
+    def of(self, modules: Iterable[str], roots: Iterable[type] = _ROOTS) -> list[type]:
         """Those of these modules that are still there."""
         with self._lock:
-            self._look()
+            for root in roots:
+                self._look(root, self._known[root])
             found = [each for name in modules for each in self._by_module.get(name, ())]
         return [kind for each in found if (kind := each()) is not None]
 
-    def _look(self) -> None:
-        defined = type.__subclasses__(object)
-        while self._known and self._known[-1]() is None:
-            self._known.pop()
-        if len(self._known) > 2 * len(defined):  # most of them are gone
-            self._known.clear()
-            self._by_module.clear()
-        last = self._known[-1]() if self._known else None
+    def _look(self, root: type, known: list[weakref.ref[type]]) -> None:
+        defined = type.__subclasses__(root)
+        while known and known[-1]() is None:
+            known.pop()
+        if len(known) > 2 * len(defined):  # most of them are gone
+            known.clear()
+            for of_module in self._by_module.values():
+                of_module[:] = [each for each in of_module if each() is not None and root not in each().__bases__]
+        last = known[-1]() if known else None
         since = [*itertools.takewhile(lambda kind: kind is not last, reversed(defined))]
         for kind in reversed(since):
             reference = weakref.ref(kind)
-            self._known.append(reference)
+            known.append(reference)
             self._by_module[kind.__module__].append(reference)
 
 
@@ -126,10 +135,10 @@ CLASSES = DefinedClasses()
 
 def classes_around(function: types.FunctionType) -> list[type]:
     """The classes of a function's module and of those that it uses, those inside functions included, as far as they derive
-    from `object` or from a class that is found."""
+    from `_roots` or from a class that is found."""
     modules = _modules(function)
     spaces = _namespaces(function, modules)
-    pending = [kind for kind in CLASSES.of(modules) if not _is_of_another(kind, spaces)]
+    pending = [kind for kind in CLASSES.of(modules, _roots(spaces)) if not _is_of_another(kind, spaces)]
     for space in spaces:
         members = list(space.values())
         pending += [kind for kind in members if isinstance(kind, type) and kind.__module__ in modules]
@@ -149,6 +158,14 @@ def _namespaces(function: types.FunctionType, modules: Iterable[str]) -> list[di
     found = [value.__globals__ for value in values if type(value) is types.FunctionType]
     found += [vars(sys.modules[name]) for name in modules if name in sys.modules]
     return list({id(space): space for space in found}.values())
+
+
+def _roots(spaces: Iterable[dict[str, Any]]) -> list[type]:
+    """What the users' classes of these namespaces may derive from."""
+    values = [value for space in spaces for value in list(space.values())]
+    values += [vars(value).get("Module") for value in values if isinstance(value, types.ModuleType)]
+    found = [value for value in values if isinstance(value, type) and value is not type and is_library(value)]
+    return list(dict.fromkeys([*_ROOTS, *found]))
 
 
 def _is_of_another(kind: type, spaces: Iterable[dict[str, Any]]) -> bool:
