@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -18,31 +17,10 @@ import numpy as np
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.list_room import OutOfRoom, Room
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import LOCAL
 from autograph.runtime.typing import ArrayLike, DTypeLike, PyTree, TensorLike
-
-
-@dataclass(frozen=True)
-class TensorArrayRoom(Room):
-    """Room for a TensorArray that a loop without a known bound writes."""
-
-    def outgrown(self, capacity: Any) -> Exception:
-        return OutOfRoom(
-            f"{self.where}\n  A TensorArray is written beyond its capacity of {capacity} elements, and this program cannot be run again "
-            "with a larger one.\n  Pass max_size=.",
-            self,
-            capacity,
-        )
-
-    def refused(self, why: str) -> StagingError:
-        return StagingError(
-            f"{self.where}\n  This staged loop writes a TensorArray of dynamic size, of which the size has no bound, and {why}.\n  Pass "
-            "max_size=, or loop over a range of known length."
-        )
 
 
 class TensorArray:
@@ -52,9 +30,8 @@ class TensorArray:
     ``ta = ta.write(i, value)``. It is a pytree. Elements that were never written read as zeros.
 
     In a staged loop, a dynamic array has capacity for one more element per iteration, or for ``max_size`` elements.
-    In a loop without a known bound, `autograph.function` runs the program again with more capacity where that is needed.
     If the number of elements is traced, `stack` returns an array of traced length. A write at a traced index beyond
-    ``max_size`` is dropped.
+    the capacity is dropped.
 
     Args:
       dtype: the dtype of the elements.
@@ -95,13 +72,12 @@ class TensorArray:
         if isinstance(count, jax.core.Tracer):
             raise StagingError(
                 f"{user_location()}\n  The size of a TensorArray is a traced value, but XLA needs a constant. Pass an int, or "
-                "dynamic_size=True."
+                "dynamic_size=True and max_size=."
             )
         self._dtype = jax.dtypes.canonicalize_dtype(dtype)
         self._dynamic = bool(dynamic_size)
         self._max_size = None if max_size is None else operator.index(max_size)
         self._room: Any = None  # in a staged loop; None: as much as is needed
-        self._tried: TensorArrayRoom | None = None  # where that room may prove too small
         self._count: Any = count if _is_symbolic(count) else operator.index(count)
         self._buffer: Any = None
         self._element_shape = None if element_shape is None else tuple(element_shape)
@@ -159,8 +135,6 @@ class TensorArray:
         place = _index(index)
         if isinstance(place, jax.Array) or isinstance(self._count, jax.Array):
             self._check_room()
-        if not isinstance(place, int):
-            self._try_room(place)
         after = self._with_elements(element.shape)
         after = after._grown_to(place) if isinstance(place, int) else after._with_room(after._known_room())
         buffer = STAGING.in_rows_of(after._buffer, STAGING.type_of(element)).at[place].set(element, mode="drop")
@@ -271,15 +245,12 @@ class TensorArray:
         """
         elements = self._cast(value)
         where: Any = plain(indices)
-        if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(where)):
-            where = jnp.asarray(where)
         if isinstance(where, jax.core.Tracer) or isinstance(self._count, jax.Array):
             self._check_room()
         after = self._with_elements(tuple(elements.shape[1:]))
         if isinstance(where, jax.core.Tracer):
             after = after._with_room(after._known_room())
             last: Any = jnp.max(where, initial=-1) + 1
-            self._try_room(last - 1)
         else:
             places = [operator.index(i) for i in np.asarray(where).tolist()]
             for place in sorted(places):
@@ -343,14 +314,14 @@ class TensorArray:
     def tree_flatten(self) -> tuple[tuple[PyTree, ...], Hashable]:
         # How many elements there are is part of the structure, unless it may change.
         fixed = None if self._dynamic else self._count
-        how = self._dtype, self._dynamic, self._max_size, self._room, self._tried, self._element_shape, fixed
+        how = self._dtype, self._dynamic, self._max_size, self._room, self._element_shape, fixed
         children = () if self._buffer is None else (self._buffer,)
         return (*children, self._count) if self._dynamic else children, how
 
     @classmethod
     def tree_unflatten(cls, how: PyTree, children: tuple[PyTree, ...]) -> TensorArray:
         made = cls.__new__(cls)
-        made._dtype, made._dynamic, made._max_size, made._room, made._tried, made._element_shape, fixed = how
+        made._dtype, made._dynamic, made._max_size, made._room, made._element_shape, fixed = how
         made._count = children[-1] if made._dynamic else fixed
         made._buffer = children[0] if len(children) > made._dynamic else None
         return made
@@ -360,17 +331,13 @@ class TensorArray:
 
         None: the bound is not known.
         """
-        if not self._dynamic or self._max_size is not None or self._tried is not None:
+        if not self._dynamic or self._max_size is not None or bound is None:
             return self
         present = self._known_room() if isinstance(self._count, jax.Array) else self._count
-        after = self._replaced(self._buffer, self._count)
-        if bound is not None and not isinstance(bound, jax.Array) and present is not None:
-            after._room = present + bound
-        elif LOCAL.frame is not None and isinstance(present, int | None):
-            after._tried = TensorArrayRoom(user_location(), "TensorArray", LOCAL.frame.rooms)
-            after._room = LOCAL.frame.rooms.of(after._tried.where, after._tried.name, present or 1)
-        else:
+        if isinstance(bound, jax.Array) or present is None:
             return self
+        after = self._replaced(self._buffer, self._count)
+        after._room = present + bound
         return after if after._buffer is None else after._with_room(after._room)
 
     # Room.
@@ -386,11 +353,6 @@ class TensorArray:
                 f"{user_location()}\n  A TensorArray of dynamic size is written at a traced index, and its size "
                 "has no bound. Pass max_size=, or loop over a range of known length."
             )
-
-    def _try_room(self, place: Any) -> None:
-        """See that there is room at a traced index: when the program runs, which is else run again with more."""
-        if self._tried is not None:
-            LANGUAGE.operators.raise_unless(place < self._room, self._tried.outgrown(self._room))
 
     def _check_written(self) -> None:
         """See that no write went beyond the room that there was: when the program runs, if only then that is known."""
