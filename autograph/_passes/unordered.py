@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import gast
 
@@ -119,9 +120,9 @@ class AllowAnyOrder(EvaluatedParts):
     def visit_For(self, node: gast.AST) -> gast.AST:
         if not self.sets.makes_set(node.iter) or node.orelse:
             return self.generic_visit(node)
-        bound = {part.id for part in walk(node) if _is_stored(part)}
+        bound = _stored_in([node])
         free = {name for name in bound if self._ends_with(node, {name})}
-        stored = {part.id for each in node.body for part in walk(each) if _is_stored(part)}
+        stored = _stored_in(node.body)
         element = _loaded(node.target) if stored.isdisjoint(_names([node.target])) else ""
         body = _Body(self.context, _names([node.target]), free, self.sets, element)
         is_kept = body.allows(node.body) and _names([node.iter]).isdisjoint(body.changes)
@@ -428,6 +429,11 @@ def _is_item(node: gast.AST, name: str, key: str) -> bool:
     is_method = isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute) and node.func.attr == "get"
     is_method = is_method and _is_name(node.func.value, name) and not node.keywords and 0 < len(node.args) < 3
     return is_method and gast.dump(node.args[0]) == key
+
+
+def _stored_in(statements: Iterable[gast.AST]) -> set[str]:
+    parts: Iterable[Any] = (part for each in statements for part in walk(each))
+    return {part.id for part in parts if _is_stored(part)}
 
 
 def _is_stored(node: gast.AST) -> bool:

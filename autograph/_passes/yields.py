@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 import gast
 
@@ -119,7 +120,7 @@ def _passes_on(node: gast.AST) -> bool:
 
 def _passing_on(statements: Sequence[gast.AST]) -> set[str]:
     """The names that have no other use than in loops that yield each item."""
-    parts = [part for node in statements for part in walk(node)]
+    parts: list[Any] = [part for node in statements for part in walk(node)]
     loops = Counter(part.target.id for part in parts if _passes_on(part))
     names = Counter(part.id for part in parts if isinstance(part, gast.Name))
     return {name for name, count in loops.items() if names[name] == 2 * count}

@@ -122,4 +122,4 @@ def let_go_of_order(made: TracedDict) -> None:
         return
     if made.checks.journal.is_open and not made.checks.journal.has_made(made):
         raise without_order("A dict that is written in a staged statement, and was made before, may have")
-    made.__class__ = UnorderedDict  # type: ignore[assignment]
+    made.__class__ = UnorderedDict

@@ -210,9 +210,10 @@ class Raising(InTrace):
         def fail() -> None:
             raised = error if isinstance(error, BaseException) else error()
             if self._is_remembered():
-                if not is_new(raised):
-                    current().recipe = raised, Recipe.of(raised)
-                current().recipe[1].is_check = is_check
+                known = current().recipe
+                if known is None or not is_new(raised):
+                    known = current().recipe = raised, Recipe.of(raised)
+                known[1].is_check = is_check
             raise self.raised(raised)
 
         self._staged_if(condition, None, fail, [], NO_SNAPSHOT)

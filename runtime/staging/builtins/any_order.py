@@ -65,7 +65,7 @@ def _let_go_of_order(owner: Any) -> bool:
 
 
 def _may_grow(owner: Any) -> bool:
-    """Whether ``owner[k] += v`` may give it a key."""
+    """Whether ``owner[k] += v``, or asking it for an item, may give it a key."""
     kind = owner.kind if isinstance(owner, TracedDict) else type(owner)
     return kind in (collections.Counter, collections.defaultdict)
 
@@ -105,12 +105,6 @@ def _are_apart(written: Sequence[Any], others: Sequence[Any]) -> bool:
         and len({id(each) for each in written}.union(map(id, others))) == len(written) + len(set(map(id, others)))
         and (not is_array_written or len(arrays) == 1)
     )
-
-
-def _may_grow(owner: Any) -> bool:
-    """Whether ``owner[k] += v``, or asking it for an item, may give it a key."""
-    kind = owner.kind if isinstance(owner, TracedDict) else type(owner)
-    return kind in (collections.Counter, collections.defaultdict)
 
 
 def _holds_numbers(owner: Any) -> bool:

@@ -163,10 +163,10 @@ class Keys(InTrace):
         if not isinstance(values, TracedDict):
             values = self.checks.overloads[builtins.list](values)
         if isinstance(values, UnorderedList):
-            made = self._traced_dict((), collections.Counter)
-            let_go_of_order(made)
-            made.update(values.members(), **named)
-            return made
+            counted = self._traced_dict((), collections.Counter)
+            let_go_of_order(counted)
+            counted.update(values.members(), **named)
+            return counted
         if not isinstance(values, TracedDict) and not _is_of_traced(values):
             return self.made_dict(collections.Counter(values, **named))
         counts = self._traced_dict((), collections.Counter)

@@ -148,7 +148,7 @@ class FunctionTraces(InTraceOfCalls):
         region.entry = snapshot
         layouts: list[Layout] = []
         written: list[Any] = []
-        cells: list[Variable] = []
+        cells: list[Any] = []
         living: list[Any] = []
         own: list[bool] = []
         active.regions = len(self.journal.regions)
@@ -219,7 +219,7 @@ class FunctionTraces(InTraceOfCalls):
 
     def _rebound(
         self, functions: Sequence[types.FunctionType], variables: Sequence[Variable], snapshot: Snapshot
-    ) -> list[Variable]:
+    ) -> list[Any]:
         """The variables around the functions, and these, that hold something else now than when the call began."""
         keys = {each.key for each in snapshot.changed()}
         around = (CellVariable(name, cell) for function in functions for name, cell in cells_of(function))

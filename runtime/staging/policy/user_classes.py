@@ -115,13 +115,14 @@ class DefinedClasses:
         return [kind for each in found if (kind := each()) is not None]
 
     def _look(self, root: type, known: list[weakref.ref[type]]) -> None:
-        defined = type.__subclasses__(root)
+        defined: list[type] = type.__subclasses__(root)
         while known and known[-1]() is None:
             known.pop()
         if len(known) > 2 * len(defined):  # most of them are gone
             known.clear()
             for of_module in self._by_module.values():
-                of_module[:] = [each for each in of_module if each() is not None and root not in each().__bases__]
+                kinds = [(each, each()) for each in of_module]
+                of_module[:] = [each for each, kind in kinds if kind is not None and root not in kind.__bases__]
         last = known[-1]() if known else None
         since = [*itertools.takewhile(lambda kind: kind is not last, reversed(defined))]
         for kind in reversed(since):
