@@ -225,7 +225,7 @@ def _calls_that_keep(body: Sequence[gast.AST], parts: Sequence[gast.AST]) -> set
         if isinstance(part, gast.For | gast.While):  # what is read in it is read again
             for name in walk(part):
                 if isinstance(name, gast.Name) and isinstance(name.ctx, gast.Load):
-                    last[name.id] = max(last[name.id], (part.end_lineno or 0) + 1)
+                    last[name.id] = max(last.get(name.id, 0), (part.end_lineno or 0) + 1)
     lines: set[int] = set()
     for statement in parts:
         if not isinstance(statement, gast.stmt) or isinstance(statement, gast.Return):

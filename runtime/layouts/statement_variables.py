@@ -234,7 +234,8 @@ class Snapshot:
 
     def rebound(self) -> list[types.CellType]:
         """The cells that hold something else now."""
-        return [each.cell for each in self.changed() if isinstance(each, CellVariable)]
+        pairs = zip(self._variables, self._values, strict=True)  # of others, to look is to read
+        return [each.cell for each, value in pairs if isinstance(each, CellVariable) and each.get() is not value]
 
     def changed(self) -> list[Variable]:
         """The places that hold something else now."""

@@ -33,7 +33,7 @@ from autograph.runtime.heap.reach import constants_used, may_be_written
 from autograph.runtime.layouts.describe import unflatten
 from autograph.runtime.layouts.functions import identity_of
 from autograph.runtime.layouts.kinds import Static, leaves_of
-from autograph.runtime.layouts.list_room import Room, RoomInRecursion
+from autograph.runtime.layouts.list_room import RoomInRecursion
 from autograph.runtime.layouts.statement_variables import Snapshot
 from autograph.runtime.staging.calls.calls_under_way import (
     NUMBERS,
@@ -50,9 +50,9 @@ from autograph.runtime.staging.calls.calls_under_way import (
     marker_of,
 )
 from autograph.runtime.staging.calls.function_traces import FunctionTraces
+from autograph.runtime.staging.calls.recursion_depth import DepthBound
 from autograph.runtime.staging.calls.recursive_state import CarriedState
 from autograph.runtime.staging.calls.values_in_room import ValueInRoom, can_grow, extent_of
-from autograph.runtime.staging.policy.recursion_limit import limit_of
 from autograph.runtime.staging.policy.recursive_code import Written, function_in, is_internal_class
 from autograph.runtime.tracing.locations import is_internal, position_of, user_location
 from autograph.runtime.tracing.recording import LOCAL, effects_recorded
@@ -60,7 +60,6 @@ from autograph.runtime.tracing.statements import Remark, take_down
 
 # How many calls that differ in Python numbers are followed, in each other and in all, before these are traced.
 _DEPTH_FOLLOWED, _FOLLOWED = 8, 64
-_SMALL_STACK = 1 << 20  # bytes: there is room for all calls at once
 _RUN_BY_PYTHON = 4096  # calls that see constants only
 _FRAMES = 4  # of Python's, that a call of converted code takes
 _NO_ROOM = "only an autograph.function can be run again with a larger capacity"
@@ -459,7 +458,7 @@ class Recursion(InTraceOfCalls):
             self._refuse_closure(active, body, reached)
             return self._recorded(marker, known, operands, call)
         functions = {each: bodies[each] for each in reached}
-        bound = _Bound(call.function, marker, self._raising.can_raise_later())
+        bound = DepthBound(call.function, marker, self._raising.can_raise_later())
         spec = RecursionSpec(functions, marker, operands, bound.depth, bound.in_tail_position)
         outputs, ended = self.backend.recursion(spec)
         take_down(Remark(position_of(call.function.__code__), bound.remark()))
@@ -517,65 +516,3 @@ def _is_longer(place: Any, calls: Sequence[Call]) -> bool:
     given = [call.given[place] for call in calls if place in call.given]
     extents = [extent_of(value) for value in given if can_grow(value)]
     return len(extents) == len(given) and len(extents) > 1 and all(map(operator.lt, extents, extents[1:]))
-
-
-class _Bound:
-    """How deep a function may call itself.
-
-    Attributes:
-      can_raise: whether an exception has a way to the caller.
-      in_tail_position: how many calls in tail position may follow one another; None for any number.
-    """
-
-    def __init__(self, function: types.FunctionType, marker: Marker, can_raise: bool) -> None:
-        self._given = limit_of(function)
-        self._marker = marker
-        self._limit = sys.getrecursionlimit() if self._given is None else self._given
-        self._room: tuple[Room, int] | None = None
-        self._depth: int | None = None
-        self.can_raise = can_raise
-        self.in_tail_position = self._limit if can_raise else None
-
-    def remark(self) -> str:
-        """What is said of the function, after it was asked for its depth, if it was."""
-        stack = "They are in tail position, and take no room."
-        if self._depth is not None:
-            stack = f"What a call needs after one in it lies on a stack, with room for {self._depth:,} calls under way."
-        return (
-            f"{self._marker.name} calls itself under a traced condition: its calls are one staged loop, of which an iteration "
-            f"runs what lies between two calls. {stack}"
-        )
-
-    def depth(self, size: int) -> int:
-        """How many calls may be under way at once, each of which takes so many bytes.
-
-        Raises:
-          StagingError: no limit is given, and nothing can be raised where it is passed.
-        """
-        if self._given is None and not self.can_raise:
-            raise StagingError(
-                f"{self._marker.where}\n  {self._marker.name!r} calls itself under a traced condition, not as "
-                "a tail call, and a bare jax.jit around converted code cannot raise "
-                "RecursionError.\n"
-                f"  Limit its depth: decorate it with autograph.recursion_limit({self._limit}), or call it through "
-                "autograph.function."
-            )
-        self._depth = self._depth_for(size)
-        return self._depth
-
-    def _depth_for(self, size: int) -> int:
-        rooms = None if LOCAL.frame is None else LOCAL.frame.rooms
-        if self._given is not None or rooms is None or size * self._limit <= _SMALL_STACK:
-            return self._limit
-        room = rooms.of(self._marker.where, self._marker.name, 1)
-        if room >= self._limit:
-            return self._limit
-        self._room = Room(self._marker.where, self._marker.name, rooms, is_of_calls=True), room
-        return room
-
-    def error(self) -> Exception:
-        """What is raised where it goes deeper."""
-        if self._room is None:
-            return RecursionError("maximum recursion depth exceeded")
-        room, calls = self._room
-        return room.outgrown(calls)
