@@ -33,7 +33,7 @@ from autograph._elifs import flatten_elifs
 from autograph._listing import Listing, lines_with_origins
 from autograph._load import compile_function, rebuild_function
 from autograph._passes import PASSES
-from autograph._passes.nodes import Context, Namer
+from autograph._passes.nodes import Context, Namer, load
 from autograph._passes.operators import OPERATORS
 from autograph._source import FunctionNode, FunctionSource, SourceFiles, nested_codes, with_written
 from autograph._syntax import check_syntax
@@ -370,7 +370,7 @@ class Converter:
         is_directive = functools.partial(self._is_loop_directive, own_names, imports, function)
         classes = self._classes_around(function)
         reason = python_only([node])
-        is_module = functools.partial(_is_module, own_names, function)
+        is_module = functools.partial(_is_module, own_names, imports, function)
         shared = self._shared[source.filename][function.__code__.co_firstlineno] = shared_writes(node, parts, is_module)
         for name, least in shared.attributes.items():
             self._bound_attributes[name] = min(self._bound_attributes.get(name, least), least)
@@ -551,8 +551,8 @@ def _captured_value(function: types.FunctionType, name: str) -> object:
         return _UNRESOLVED
 
 
-def _is_module(own_names: frozenset[str], function: types.FunctionType, name: str) -> bool:
-    return name not in own_names and isinstance(function.__globals__.get(name), types.ModuleType)
+def _is_module(own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, name: str) -> bool:
+    return isinstance(_resolve(load(name), own_names, function, imports), types.ModuleType)
 
 
 def _resolve(

@@ -102,7 +102,7 @@ def shared_paths(parts: Sequence[gast.AST], is_module: Callable[[str], bool] = l
                 for one, value in _pairs(target, part.value):
                     led = [*_led_to(value)]
                     for path, least in led:
-                        share(path, least)
+                        share(path, least + _is_unpacked(one))
                     if led and (bound := path_of(one)) is not None:
                         share(bound)
         elif isinstance(part, gast.For):
@@ -110,7 +110,7 @@ def shared_paths(parts: Sequence[gast.AST], is_module: Callable[[str], bool] = l
                 if isinstance(name, gast.Name):
                     share(name.id)
             for path, _ in _led_to(part.iter, _OVER):
-                share(path, 1)
+                share(path, 1 + (_is_unpacked(part.target) and not isinstance(part.iter, gast.Call)))
         elif isinstance(part, gast.AugAssign) and isinstance(part.value, gast.List | gast.Tuple):
             for path, least in _led_to(part.value):
                 share(path, least)
@@ -165,6 +165,10 @@ def _led_to(value: gast.AST, through: frozenset[str] = frozenset()) -> Iterator[
             value = value.value
             if (path := path_of(value)) is not None:
                 yield path, 0 if is_whole else numbers
+
+
+def _is_unpacked(target: gast.AST) -> bool:
+    return isinstance(target, gast.Tuple | gast.List)
 
 
 def _is_ellipsis(node: gast.AST) -> bool:

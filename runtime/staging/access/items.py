@@ -135,7 +135,7 @@ class Items(InTrace):
         if self.backend.is_array(target):
             self._refuse_shared(target)
             return self._set(target, key, value)
-        if isinstance(target, np.ndarray) and (self._any_traced(value) or self._any_traced(key)):
+        if isinstance(target, np.ndarray) and (self._any_traced(value) or self._any_traced(key) or has_contents(value)):
             self._refuse_shared(target)
             return self._set(jnp.asarray(target), key, value)
         if isinstance(target, MUTABLE_CONTAINERS):
