@@ -1,4 +1,4 @@
-"""Programs in which arrays have several names, and are written by one: `CASES`, and `AUGMENTED` of those with ``x += v``."""
+"""Programs in which arrays have several names, and are written by one: `CASES`, and with ``x += v`` `AUGMENTED` and `NUMPYS_OR_JAXS`."""
 
 from __future__ import annotations
 
@@ -256,19 +256,231 @@ def by_a_function_of_numpys(x):
     return z
 
 
-NUMPYS_OR_JAXS = [
-    newton,
-    change_of_a_copy,
-    named_again,
-    filled_by_an_argument,
-    filled_by_an_element,
-    filled_by_a_number,
-    rows,
-    of_a_loop,
-]
+class Grid:
+    def __init__(self, n):
+        self.cells = np.zeros((n, n))
+
+    def row(self, i):
+        return self.cells[i]
+
+    def set(self, i, j, v):
+        self.cells[i, j] = v
+
+
+def a_row_that_a_method_returns(x):
+    g = Grid(3)
+    r = g.row(1)
+    g.set(1, 2, x[0])
+    return r, g.cells
+
+
+def a_copy_of_an_argument(x):
+    old = x.copy()
+    x[0] = 5
+    x += 1
+    return old, x
+
+
+def changes_in_a_history(x):
+    prev = None
+    hist = []
+    for i in range(3):
+        prev = x
+        x = x * 0.5
+        hist.append(abs(prev - x).max())
+    return hist, x
+
+
+def best_copy(x):
+    best = x.copy()
+    cur = x.copy()
+    for i in range(4):
+        cur[i % 3] -= 1
+        if cur.sum() < best.sum():
+            best = cur.copy()
+    return best, cur
+
+
+def best_without_a_copy(x):
+    best = x
+    cur = x.copy()
+    for i in range(4):
+        cur[i % 3] -= 1
+        if cur.sum() < 100:
+            best = cur
+    return best, cur
+
+
+def exchanged_in_a_loop(x):
+    a = np.zeros(3)
+    b = np.zeros(3)
+    for i in range(3):
+        a[i] = x[i]
+        a, b = b, a
+    return a, b
+
+
+def rows_that_a_loop_fills(x):
+    grid = np.zeros((3, 3))
+    for i in range(3):
+        row = grid[i]
+        for j in range(3):
+            row[j] = x[j] * i
+    return grid
+
+
+def transposed_before_a_write(x):
+    m = np.outer(x, x)
+    d = m.diagonal().copy()
+    t = m.T
+    m[0, 1] = 9
+    return t, d
+
+
+def a_matrix_that_its_rows_write(x):
+    m = np.outer(x, x)
+    for row in m:
+        m[0, 0] += row[1]
+    return m
+
+
+def two_names_of_a_dict(x):
+    d = {}
+    for k in ("a", "b"):
+        d[k] = x * 1
+    e = d
+    e["a"][1] = 7
+    return d["a"], d["b"]
+
+
+def updated(p, lr):
+    p["w"] -= lr
+    return p
+
+
+def parameters_in_a_dict(x):
+    p = {"w": x * 2}
+    w = p["w"]
+    q = updated(p, 0.5)
+    return w, q["w"]
+
+
+def written_by_a_closure(x):
+    def inc():
+        y[0] += 1
+
+    y = x * 1
+    z = y
+    inc()
+    return z, y
+
+
+def unpacked_before_a_write(x):
+    xs = [x * 1, x * 2]
+    a, b = xs
+    xs[0][0] = 3
+    return a, b
+
+
+def a_tuple_of_one_array_twice(x):
+    a = x * 1
+    t = (a, a)
+    t[0][1] = 4
+    return t
+
+
+def made_in_branches(x):
+    if x[0] > 0:
+        y = x * 1
+    else:
+        y = x * 2
+    z = y
+    z[1] = 8
+    return y
+
+
+def one_of_two(x):
+    y = np.zeros(3)
+    z = y if x[0] > 0 else np.ones(3)
+    z[1] = x[1]
+    return y, z
+
+
+def a_name_that_is_bound_again(x):
+    u = x.copy()
+    for i in range(1, 3):
+        u[i] = u[i - 1] + u[i]
+    v = u
+    u = u * 2
+    u[0] = -1
+    return u, v
+
+
+def times(v, k):
+    v *= k
+    return v
+
+
+def scaled_and_added(x):
+    v = x * 1
+    return times(v, 2).sum() + v.sum()
+
+
+def scaled_twice(x):
+    v = x * 1
+    w = times(times(v, 2), 3)
+    return v, w
+
+
+def one_sum_in_a_list(x):
+    acc = np.zeros(3)
+    outs = []
+    for v in (x, x * 2):
+        acc += v
+        outs.append(acc)
+    return outs
+
+
+def a_buffer_that_is_replaced(x):
+    buf = np.zeros(3)
+    outs = []
+    n = 0
+    while n < x.sum() and n < 4:
+        buf[n % 3] = n
+        n += 1
+    outs.append(buf)
+    buf = np.zeros(3)
+    buf[0] = x[0]
+    outs.append(buf)
+    return outs
+
+
+def sums_of_sums(x):
+    s = x
+    t = s
+    t = t + 1
+    s = s - 1
+    s += t
+    return s, t
 
 
 CASES = [
+    a_row_that_a_method_returns,
+    a_copy_of_an_argument,
+    best_copy,
+    best_without_a_copy,
+    exchanged_in_a_loop,
+    rows_that_a_loop_fills,
+    transposed_before_a_write,
+    a_matrix_that_its_rows_write,
+    two_names_of_a_dict,
+    written_by_a_closure,
+    unpacked_before_a_write,
+    a_tuple_of_one_array_twice,
+    made_in_branches,
+    one_of_two,
+    a_name_that_is_bound_again,
+    a_buffer_that_is_replaced,
     scaled_by_a_function,
     clipped,
     clipped_twice,
@@ -288,3 +500,19 @@ CASES = [
     an_element,
 ]
 AUGMENTED = [normalized, of_an_expression, position_of_a_particle, item_of_a_dict_augmented]
+NUMPYS_OR_JAXS = [
+    changes_in_a_history,
+    parameters_in_a_dict,
+    scaled_and_added,
+    scaled_twice,
+    one_sum_in_a_list,
+    sums_of_sums,
+    newton,
+    change_of_a_copy,
+    named_again,
+    filled_by_an_argument,
+    filled_by_an_element,
+    filled_by_a_number,
+    rows,
+    of_a_loop,
+]

@@ -7,9 +7,9 @@ view, and no number, depends on how many dimensions the array has, which is know
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import gast
 
@@ -17,6 +17,7 @@ from autograph._analysis.children import walk
 from autograph._analysis.scopes import parameter_names, walk_scope
 
 _VIEWS = frozenset(["reshape", "ravel", "view", "transpose", "squeeze", "swapaxes", "diagonal"])
+_PARTS = frozenset(["T", "flat", "real", "imag", "mT"])
 _OVER = frozenset(["enumerate", "zip", "reversed", "iter"])
 
 
@@ -55,24 +56,27 @@ def shared_writes(function: gast.AST, parts: Sequence[gast.AST], is_module: Call
     by_attributes: defaultdict[int, set[str]] = defaultdict(set)
     attributes: dict[str, int] = {}
     calls: set[int] = set()
-    for each in parts:
-        if not isinstance(each, gast.FunctionDef):
-            continue
-        own = walk_scope(each.body)
-        shared = shared_paths(own, is_module)
-        for path, least in shared.items():
+    functions = [(each, walk_scope(each.body)) for each in parts if isinstance(each, gast.FunctionDef)]
+    shared: dict[str, int] = {}
+    for _, own in functions:
+        for path, least in shared_paths(own, is_module).items():
+            shared[path] = min(shared.get(path, least), least)
+        returned = [part.value for part in own if isinstance(part, gast.Return) and part.value is not None]
+        for path, least in [*shared.items(), *(led for value in returned for led in _led_to(value))]:
             if (name := _attribute(path)) is not None:
                 attributes[name] = min(attributes.get(name, least), least)
+    for each, own in functions:
         parameters, returned = frozenset(parameter_names(each.args)), _returned(own)
         for path, lines in _writes(own):
             root = _root(path)
-            dimensions = [shared[start] for start in _prefixes(path) if start in shared]
+            indices = [(start, path[len(start) :].count("[")) for start in _prefixes(path) if start in shared]
+            dimensions = [max(shared[start] - count, 0) for start, count in indices]
             if root in parameters - returned and each is not function:
                 dimensions.append(0)
             if dimensions:
                 by_names |= {line: min(by_names.get(line, dimensions[0]), *dimensions) for line in lines}
-            if root in parameters and each is function and path == root:
-                (by_results if root in returned else by_callers).update(lines)
+            if root in parameters and each is function and path.partition("[")[0] == root:
+                (by_results if path in returned else by_callers).update(lines)
             if (name := _attribute(path.partition("[")[0])) is not None:
                 for line in lines:
                     by_attributes[line].add(name)
@@ -158,13 +162,15 @@ def _led_to(value: gast.AST, through: frozenset[str] = frozenset()) -> Iterator[
         yield from _led_to(value.func.value)
     elif (path := path_of(value)) is not None:
         yield path, 0
+        numbers, is_whole = 0, False
         while isinstance(value, gast.Subscript):
             index = value.slice.elts if isinstance(value.slice, gast.Tuple) else [value.slice]
-            numbers = sum(not isinstance(each, gast.Slice) for each in index)
-            is_whole = any(isinstance(each, gast.Slice) or _is_ellipsis(each) for each in index)
+            numbers += len(index)
+            is_whole = is_whole or any(isinstance(each, gast.Slice) or _is_ellipsis(each) for each in index)
             value = value.value
-            if (path := path_of(value)) is not None:
-                yield path, 0 if is_whole else numbers
+            yield path_of(value) or "", 0 if is_whole else numbers
+        if isinstance(value, gast.Attribute) and value.attr in _PARTS:
+            yield path_of(value.value) or "", 0
 
 
 def _is_unpacked(target: gast.AST) -> bool:
@@ -232,15 +238,24 @@ def _calls_that_keep(body: Sequence[gast.AST], parts: Sequence[gast.AST]) -> set
                     last[name.id] = max(last.get(name.id, 0), (part.end_lineno or 0) + 1)
     lines: set[int] = set()
     for statement in parts:
-        if not isinstance(statement, gast.stmt) or isinstance(statement, gast.Return):
+        if not isinstance(statement, gast.stmt):
             continue
+        ends = isinstance(statement, gast.Return)
         bound = {path_of(target) for target in getattr(statement, "targets", ())}
         for call in _calls_in(statement):
             arguments = [path for each in call.args for path, _ in _led_to(each)]
             roots = {_root(path) for path in arguments if path not in bound}
-            if any(last.get(root, 0) > (statement.end_lineno or statement.lineno) for root in roots):
+            others = _loads([statement]) - _loads([call])
+            after = statement.end_lineno or statement.lineno
+            if any(others[root] or (not ends and last.get(root, 0) > after) for root in roots):
                 lines.update(range(call.lineno, (call.end_lineno or call.lineno) + 1))
     return lines
+
+
+def _loads(nodes: Sequence[gast.AST]) -> Counter[str]:
+    """How often each name is read."""
+    names: Iterable[Any] = (part for node in nodes for part in walk(node) if isinstance(part, gast.Name))
+    return Counter(name.id for name in names if isinstance(name.ctx, gast.Load))
 
 
 def _calls_in(statement: gast.stmt) -> Iterator[gast.Call]:
