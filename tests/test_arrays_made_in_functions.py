@@ -198,3 +198,14 @@ def test_what_is_refused():
     with pytest.raises(StagingError, match="This writes to an array that other names may lead to"):
         jax.jit(ag.convert(printed))(A(1, 2))
     agree(ag.function(printed)(A(1, 2)), (7, A(5, 2)))
+
+
+@pytest.mark.parametrize("kinds", [(np.array, jnp.array), (jnp.array, np.array)])
+def test_a_program_for_each_kind_of_arrays_is_explained(kinds):
+    compiled = ag.function(shared_array_programs.named_again)
+    for kind in (*kinds, *kinds):
+        compiled(kind(GIVEN[0]))
+    titles = {np.array: "a NumPy array", jnp.array: "a JAX array"}
+    one, other = (titles[kind] for kind in kinds)
+    assert f"argument `x`: {one} → {other}; pass arrays of one kind" in str(compiled.explain_retraces())
+    assert "2 times" in str(compiled.explain_retraces())

@@ -58,13 +58,15 @@ def shared_writes(function: gast.AST, parts: Sequence[gast.AST], is_module: Call
     calls: set[int] = set()
     functions = [(each, walk_scope(each.body)) for each in parts if isinstance(each, gast.FunctionDef)]
     shared: dict[str, int] = {}
+    results: list[tuple[str, int]] = []
     for _, own in functions:
         for path, least in shared_paths(own, is_module).items():
             shared[path] = min(shared.get(path, least), least)
-        returned = [part.value for part in own if isinstance(part, gast.Return) and part.value is not None]
-        for path, least in [*shared.items(), *(led for value in returned for led in _led_to(value))]:
-            if (name := _attribute(path)) is not None:
-                attributes[name] = min(attributes.get(name, least), least)
+        returns = [part.value for part in own if isinstance(part, gast.Return) and part.value is not None]
+        results += [led for value in returns for led in _led_to(value)]
+    for path, least in [*shared.items(), *results]:
+        if (name := _attribute(path)) is not None:
+            attributes[name] = min(attributes.get(name, least), least)
     for each, own in functions:
         parameters, returned = frozenset(parameter_names(each.args)), _returned(own)
         for path, lines in _writes(own):

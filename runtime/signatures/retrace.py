@@ -210,13 +210,18 @@ def _counted(structure: Any) -> str:
 
 
 def _places(before: Trace, after: Trace) -> list[Difference]:
-    """Which arrays are written in place, as the caller's."""
-    one, other = before.signature.written, after.signature.written
-    labels = after.signature.array_labels() if one != other else []
-    kinds = "a value", "a NumPy array that is written in place"
+    """Which arrays are written in place, as the caller's, or are known to be NumPy's."""
+    kinds: dict[int, tuple[str, str]] = {}
+    for name, titles in (
+        ("numpys", ("a JAX array", "a NumPy array")),
+        ("written", ("a value", "a NumPy array that is written in place")),
+    ):
+        one, other = getattr(before.signature, name), getattr(after.signature, name)
+        kinds |= {k: titles if k in other else titles[::-1] for k in one ^ other}
+    labels = after.signature.array_labels() if kinds else []
     return [
-        Difference(f"argument `{labels[k]}`", *(kinds if k in other else kinds[::-1]), "pass arrays of one kind")
-        for k in sorted(one ^ other)
+        Difference(f"argument `{labels[k]}`", *kinds[k], "pass arrays of one kind")
+        for k in sorted(kinds)
         if k < len(labels)
     ]
 
