@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
-from autograph.runtime.staging.builtins import texts
+from autograph.runtime.staging.builtins import text_formats, texts
 from tests.agreement import differences
 
 
@@ -142,9 +142,10 @@ def test_the_characters_are_computed_once_in_each_block_that_reads_them(monkeypa
         computed.append(value)
         return digits(value, *base)
 
-    digits = texts._digits
-    monkeypatch.setattr(texts, "_digits", counted)
+    digits = texts.digits
+    for module in (texts, text_formats):
+        monkeypatch.setattr(module, "digits", counted)
     run = ag.function(read_often)
     for n in (0, 12, 345):
         assert list(differences(read_often(n), run(jnp.array(n)))) == []
-    assert len(computed) <= 8  # of two numbers, before the loop and in each trace of its body
+    assert 0 < len(computed) <= 8  # of two numbers, before the loop and in each trace of its body
