@@ -265,10 +265,12 @@ class Converter:
                 self._bound_attributes.get(name, dimensions) < dimensions for name in found.by_attributes.get(line, ())
             ):
                 return True
-            if (filename, first) != entry and (
-                line in found.by_callers or (line in found.by_results and any(map(self._keeps_arguments, lines[1:])))
-            ):
+            is_entry = (filename, first) == entry
+            if line in found.by_callers and not is_entry:
                 return True
+            if line in found.by_results and not (is_entry and found.by_results[line]):
+                if any(map(self._keeps_arguments, lines[1:])):
+                    return True
         return False
 
     def _keeps_arguments(self, line: tuple[str, int]) -> bool:

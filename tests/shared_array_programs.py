@@ -464,7 +464,19 @@ def sums_of_sums(x):
     return s, t
 
 
+def written_by_an_inner_function(x):
+    def written(a):
+        a[0] = 9.0
+        return a
+
+    y = x * 1
+    written(y)
+    z = written(x * 2)
+    return y, z, x[0]
+
+
 CASES = [
+    written_by_an_inner_function,
     a_row_that_a_method_returns,
     a_copy_of_an_argument,
     best_copy,

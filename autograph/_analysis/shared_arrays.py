@@ -27,7 +27,7 @@ class SharedWrites(NamedTuple):
     Attributes:
       by_names: those of writes to what another name may lead to, each with the greatest number of dimensions with which none does.
       by_callers: those of writes to parameters of the function that it does not return, so that its caller may show them.
-      by_results: those of writes to parameters that it returns.
+      by_results: those of writes to parameters that it, or a function in it, returns: whether it is itself.
       by_attributes: those of writes to what attributes hold, each with their names.
       attributes: the names of the attributes that something else is bound to, with these numbers.
       calls: those of calls with arguments that may be read after them, by the names that they have had before.
@@ -36,7 +36,7 @@ class SharedWrites(NamedTuple):
 
     by_names: Mapping[int, int] = {}
     by_callers: frozenset[int] = frozenset()
-    by_results: frozenset[int] = frozenset()
+    by_results: Mapping[int, bool] = {}
     by_attributes: Mapping[int, frozenset[str]] = {}
     attributes: Mapping[str, int] = {}
     calls: frozenset[int] = frozenset()
@@ -52,7 +52,7 @@ def shared_writes(function: gast.AST, parts: Sequence[gast.AST], is_module: Call
     """
     by_names: dict[int, int] = {}
     by_callers: set[int] = set()
-    by_results: set[int] = set()
+    by_results: dict[int, bool] = {}
     by_attributes: defaultdict[int, set[str]] = defaultdict(set)
     attributes: dict[str, int] = {}
     calls: set[int] = set()
@@ -77,8 +77,10 @@ def shared_writes(function: gast.AST, parts: Sequence[gast.AST], is_module: Call
                 dimensions.append(0)
             if dimensions:
                 by_names |= {line: min(by_names.get(line, dimensions[0]), *dimensions) for line in lines}
-            if root in parameters and each is function and path.partition("[")[0] == root:
-                (by_results if path in returned else by_callers).update(lines)
+            if path in parameters & returned:
+                by_results |= dict.fromkeys(lines, each is function)
+            elif root in parameters and each is function and path.partition("[")[0] == root:
+                by_callers.update(lines)
             if (name := _attribute(path.partition("[")[0])) is not None:
                 for line in lines:
                     by_attributes[line].add(name)
@@ -87,7 +89,7 @@ def shared_writes(function: gast.AST, parts: Sequence[gast.AST], is_module: Call
     return SharedWrites(
         by_names,
         frozenset(by_callers),
-        frozenset(by_results),
+        by_results,
         {line: frozenset(names) for line, names in by_attributes.items()},
         attributes,
         frozenset(calls),

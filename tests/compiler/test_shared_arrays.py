@@ -62,7 +62,9 @@ def test_writes_that_callers_show():
     inner = found("def f(a):\n    def g(b):\n        b[0] = 1\n    a += 1\n")
     assert (inner.by_names, inner.by_callers) == ({3: 0}, {4})
     returned = found("def f(a):\n    a[0] = 1\n    return a\n")
-    assert (returned.by_callers, returned.by_results) == (set(), {2})
+    assert (returned.by_callers, returned.by_results) == (set(), {2: True})
+    inner = found("def f(a):\n    def g(b):\n        b[0] = 1\n        return b\n    return g(a)\n")
+    assert (inner.by_names, inner.by_callers, inner.by_results) == ({}, set(), {3: False})
 
 
 def test_writes_to_attributes():
