@@ -91,8 +91,12 @@ class Items(InTrace):
         self.slices, self.masks, self.list_writes = lookups.slices, lookups.masks, lookups.list_writes
         self.absences, self.keys = lookups.absences, lookups.keys
 
-    def set_item(self, target: Any, key: Any, value: Any) -> Any:
-        """``target[key] = value``; returns what the target is from then on."""
+    def set_item(self, target: Any, key: Any, value: Any, is_put_back: bool = False) -> Any:
+        """``target[key] = value``; returns what the target is from then on.
+
+        Args:
+          is_put_back: whether it is the end of a write to what the item is, which has been judged.
+        """
         if (
             type(target) in _PLAIN
             and type(key) in _PLAIN_KEYS
@@ -133,10 +137,12 @@ class Items(InTrace):
         if isinstance(target, np.ndarray) or self.backend.is_array(target):
             self.lookups.check_bounds(target, as_index(key))
         if self.backend.is_array(target):
-            self._refuse_shared(target)
+            if not is_put_back:
+                self._refuse_shared(target)
             return self._set(target, key, value)
         if isinstance(target, np.ndarray) and (self._any_traced(value) or self._any_traced(key) or has_contents(value)):
-            self._refuse_shared(target)
+            if not is_put_back:
+                self._refuse_shared(target)
             return self._set(jnp.asarray(target), key, value)
         if isinstance(target, MUTABLE_CONTAINERS):
             if type(target) is list:
@@ -149,7 +155,8 @@ class Items(InTrace):
             self.call(method)(target, key, value)
             return target
         if self.journal.is_open and isinstance(target, np.ndarray):
-            self._refuse_shared(target)
+            if not is_put_back:
+                self._refuse_shared(target)
             return self._set(jnp.asarray(target), key, value)
         if self.journal.is_open and isinstance(target, memoryview):
             if not isinstance(target.obj, MUTABLE_CONTAINERS):
@@ -382,7 +389,7 @@ class Items(InTrace):
             return target
         if not (self.backend.is_array(target) or self.backend.is_traced(key)) and target[key] is value:
             return target
-        return self.set_item(target, key, value)
+        return self.set_item(target, key, value, is_put_back=True)
 
     def rebind(self, new: Any, read: Callable[[], Any]) -> None:
         """Let the variable around the function that ``read`` reads be what an item write made of it, if that is a new object.
