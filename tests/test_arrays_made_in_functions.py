@@ -209,3 +209,20 @@ def test_a_program_for_each_kind_of_arrays_is_explained(kinds):
     one, other = (titles[kind] for kind in kinds)
     assert f"argument `x`: {one} → {other}; pass arrays of one kind" in str(compiled.explain_retraces())
     assert "2 times" in str(compiled.explain_retraces())
+
+
+def written_with_numbers_of_jaxs(x, k):
+    a = np.zeros(4)
+    b = a
+    a[k] = x[1]
+    a[1:] += x[0]
+    a[a > 1] = 0
+    if x[0] > 0:
+        a[0] = x[0]
+    return b
+
+
+@pytest.mark.parametrize("run", [ag.convert, ag.function])
+def test_numbers_of_jaxs_are_written_into_arrays_of_numpys_outside_of_traces_too(run):
+    given = jnp.array([1.0, 2.0]), jnp.array(2)
+    agree(written_with_numbers_of_jaxs(*given), run(written_with_numbers_of_jaxs)(*given))

@@ -194,7 +194,7 @@ def test_a_block_of_a_table_over_two_ends_is_refused():
 def view_of_a_window(x, n):
     for k in range(n):
         part = x[k : k + 2]
-        part += 1
+        part[:] += 1
         part[0] *= 3
     return x
 
@@ -202,7 +202,7 @@ def view_of_a_window(x, n):
 def view_of_a_window_of_rows(x, n):
     m = np.zeros((6, 2), np.float32)
     rows = m[n : n + 2]
-    rows += x[0]
+    rows[:] += x[0]
     rows[:, 1] -= 1
     if n > 1:
         rows[0, 0] = 7
@@ -211,7 +211,7 @@ def view_of_a_window_of_rows(x, n):
 
 def view_in_a_function(x, n):
     def increase(part):
-        part += 1
+        part[:] += 1
 
     for k in range(n):
         increase(x[k : k + 2])
@@ -228,13 +228,27 @@ def view_of_a_view(x, n):
 def view_carried(x, n):
     part = x[n - 2 : n]
     for k in range(n):
-        part += 1
+        part[:] += 1
         part = x[k : k + 2]
     part[:] = 9
     return x
 
 
+def augmented_view(x, n):
+    for k in range(n):
+        part = x[k : k + 2]
+        part += 1
+    return x
+
+
 VIEWS = [view_of_a_window, view_of_a_window_of_rows, view_in_a_function, view_of_a_view, view_carried]
+
+
+@pytest.mark.parametrize("kind", [jnp.asarray, np.array])
+def test_a_view_is_written_in_place_where_it_is_one_of_numpys(kind):
+    for n in (2, 3):
+        found = ag.function(augmented_view)(kind(VALUES), jnp.asarray(n))
+        np.testing.assert_allclose(found, augmented_view(kind(VALUES), n))
 
 
 @pytest.mark.parametrize("kind", [jnp.asarray, np.array])

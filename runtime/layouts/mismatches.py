@@ -94,6 +94,8 @@ def _shown(layout: Layout) -> object:
         if layout.absence != "None":
             return Shown(f"{parts[0]!r} or absent")
         return Shown("None" if isinstance(layout.inner, Nothing) else f"{parts[0]!r} or None")
+    if isinstance(layout, Object) and getattr(layout.kind, "__autograph_shows__", None) is not None:
+        return parts[layout.names.index(layout.kind.__autograph_shows__)]
     if isinstance(layout, Object):
         attributes = (f"{name}={part!r}" for name, part in zip(layout.names, parts, strict=True))
         return Shown(f"{layout.kind.__name__}({', '.join(attributes)})")
@@ -149,7 +151,7 @@ def _text(value: object) -> str:
     if (items := items_of_sequence(value)) is not None:
         return str([Shown(_text(item)) for item in items])
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")
-    if not is_array or is_variable(value):
+    if not is_array or is_variable(value) or isinstance(value, type):
         return repr(value)
     weak = "~" if getattr(value, "weak_type", False) and str(value.dtype) != "bool" else ""  # type: ignore[attr-defined]
     return f"{weak}{value.dtype}[{','.join(map(str, value.shape))}]"  # type: ignore[attr-defined]

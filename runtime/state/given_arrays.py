@@ -262,6 +262,7 @@ class LocalArray(PlaceOfArray):
 
     __slots__ = ("held", "kind")
     __autograph_is_plain__ = True
+    __autograph_shows__ = "held"
     held: Any
 
     def __init__(self, held: Any, kind: Any = np.ndarray) -> None:

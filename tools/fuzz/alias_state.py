@@ -1,4 +1,4 @@
-"""Generate code in which several names and places lead to the same rows, or to the same Variables, of which conditions choose."""
+"""Generate code in which several names and places lead to the same rows, Variables or arrays, of which conditions choose."""
 
 from __future__ import annotations
 
@@ -52,6 +52,26 @@ def least_of(several):
 
 """
 
+PREAMBLE_OF_ARRAYS = """\
+class Held:
+    def __init__(self, held):
+        self.held = held
+
+    def part(self):
+        return self.held
+
+
+def cleared(a):
+    a[a > 5] = 0
+    return a
+
+
+def stamped(a, k):
+    a[k % 3] = 1
+
+
+"""
+
 # By kind: how a row is made, and its two parts.
 _ROWS = {
     "lists": ("[{}, {}]", "[0]", "[1]"),
@@ -100,6 +120,16 @@ _VARIABLES: tuple[Step, ...] = (
     "w#[$ % 3] = one#", "w#[0], w#[1] = w#[1], w#[0]", "two# = [one#, two#, w#[0]][$ % 3]",
 )  # fmt: skip
 
+_ARRAYS: tuple[Step, ...] = (
+    "one#[$ % 3] = & % 7", "two#[0] += & % 5", "one# += 1", "x# += 2", "y# -= 1", "one# %= 11", "two# = one#", "one#, two# = two#, one#",
+    "one# = x# if ? else y#", "two# = x#.copy()", "two# = y# + 1", "r#[$ % 3] = & % 9", "r# += 1", "m#[0, 1] += 1", "m#[& % 2, 2] = 3",
+    "m#[1] = one#", "m#[0][$ % 3] = 4", "one# = m#[0]", "r# = m#[1]", "s#.append(one#)", "s#[0][1] += 2", "two# = s#[-1]",
+    "d#['a'] = one#", "d#['a'][2] -= 1", "two# = d#['a']", "o#.held = one#", "o#.held[0] = & % 5", "one# = o#.held", "two# = o#.part()",
+    "cleared(one#)", "two# = cleared(two#)", "cleared(m#)", "stamped(x#, &)", "stamped(m#[0], $)", "@ += int(one#.sum()) % 9",
+    "@ += int(r#[1]) % 7", "@ += int(cleared(y#).sum()) % 5", ("if one#[0] > ^:", "one# = y#"), ("if two#[1] > one#[1]:", "two#[1] = 0"),
+    ("for e# in m#:", "e#[0] += 1"), ("for e# in s#:", "e#[2] = 1"), "t# = x#[1:]", "t#[0] = & % 6", "@ += int(t#[-1]) % 3",
+)  # fmt: skip
+
 _FORMS_OF_ROWS: dict[str, Form] = {
     f"{kind} {number}": (
         (
@@ -145,12 +175,34 @@ _FORMS_OF_VARIABLES: dict[str, Form] = {
 }  # fmt: skip
 
 
+_FORMS_OF_ARRAYS: dict[str, Form] = {
+    "arrays": (
+        (
+            "x#, y# = np.zeros(3, np.int32), np.arange(3, dtype=np.int32)",
+            "m# = np.ones((2, 3), np.int32)",
+            "one#, two#, r#, t# = x#, y#, m#[1], x#[1:]",
+            "s#, d#, o# = [x#], {'a': y#}, Held(y#)",
+        ),
+        _ARRAYS,
+        (
+            *(f"int(({name}# * np.array([1, 2, 3])).sum()) % 97" for name in ("x", "y", "one", "two", "r")),
+            "int(m#.sum()) % 97", "int(t#.sum()) % 97", "int(sum(e.sum() for e in s#)) % 97", "int(d#['a'].sum()) % 97",
+            "int(o#.held.sum()) % 97", "@",
+        ),
+    )
+}  # fmt: skip
+
+
 class AliasState(PatternState):
-    """The part of the writer of programs that binds several names to the rows and Variables of `PREAMBLE_OF_ROWS` and its like."""
+    """The part of the writer of programs that binds several names to rows, Variables and arrays."""
 
     def compound_statements(self, depth: int) -> list[tuple[int, Maker]]:
         makers = super().compound_statements(depth)
-        own = {"rows by several names": _FORMS_OF_ROWS, "selected variables": _FORMS_OF_VARIABLES}
+        own = {
+            "rows by several names": _FORMS_OF_ROWS,
+            "selected variables": _FORMS_OF_VARIABLES,
+            "arrays by several names": _FORMS_OF_ARRAYS,
+        }
         return makers + [
             (10, lambda forms=forms: self._by_several_names(forms))
             for name, forms in own.items()

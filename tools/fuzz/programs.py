@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autograph.tools.fuzz.alias_state import PREAMBLE_OF_ROWS, PREAMBLE_OF_VARIABLES
+from autograph.tools.fuzz.alias_state import PREAMBLE_OF_ARRAYS, PREAMBLE_OF_ROWS, PREAMBLE_OF_VARIABLES
 from autograph.tools.fuzz.blocks import Blocks
 from autograph.tools.fuzz.class_state import PREAMBLE_OF_CLASSES
 from autograph.tools.fuzz.container_state import CONTAINER_FEATURES, PREAMBLE
@@ -43,7 +43,7 @@ FEATURES = (
     "widening", "comprehensions", "operators", "global", "defaults", "property", "aliases", "keywords",
     "list state", "dict state",
 )  # fmt: skip
-_NAMES = ("rows by several names", "selected variables")
+_NAMES = ("rows by several names", "selected variables", "arrays by several names")
 _OF_CONTAINERS = (
     *CONTAINER_FEATURES, "traced keys", "long loops", "values", "classes", "functions", "patterns", *_NAMES
 )  # fmt: skip
@@ -63,6 +63,7 @@ _PREAMBLES = {
     "patterns": PREAMBLE_OF_PATTERNS,
     "rows by several names": PREAMBLE_OF_ROWS,
     "selected variables": PREAMBLE_OF_VARIABLES,
+    "arrays by several names": PREAMBLE_OF_ARRAYS,
 }
 
 

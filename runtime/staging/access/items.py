@@ -140,7 +140,7 @@ class Items(InTrace):
             if not is_put_back:
                 self._refuse_shared(target)
             return self._set(target, key, value)
-        if isinstance(target, np.ndarray) and (self._any_traced(value) or self._any_traced(key) or has_contents(value)):
+        if isinstance(target, np.ndarray) and self._is_of_trace(key, value):
             if not is_put_back:
                 self._refuse_shared(target)
             return self._set(jnp.asarray(target), key, value)
@@ -164,6 +164,12 @@ class Items(InTrace):
             self.journal.touch(ContentsPlace(target.obj))
         target[key] = value
         return target
+
+    def _is_of_trace(self, key: Any, value: Any) -> bool:
+        """Whether this, with which an item is written, is traced: outside of traces NumPy's arrays take JAX's as they are."""
+        if self.backend.is_eager():
+            return False
+        return self._any_traced(value) or self._any_traced(key) or has_contents(value)
 
     def _set_in_container(self, target: Any, key: Any, value: Any) -> None:
         if (later := self.at_run_time(target, "__setitem__")) is not None:
