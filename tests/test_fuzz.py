@@ -107,7 +107,8 @@ KINDS_OF_STATE = {
     r"rows\d+ = \[x\d+, y\d+, x\d+\]", r"one\d+ = either\(", r"one\d+ = g\d+\[0\]", r"w\d+ = Pair\("),
     "selected variables": (r"one\d+ = two\d+ if .* else w\d+\[1\]", r"w\d+\[.* % 3\]\.assign_add", r"one\d+ = max\(", r"least_of\(w\d+\)",
     r"o\d+\.held = one\d+", r"s\d+\.append\(one\d+\)", r"m\d+ = one\d+ if", r"if one\d+ is w\d+\[0\]", r"k\d+\.assign_add\("),
-    "arrays by several names": (r"cleared\(one\d+\)", r"stamped\(m\d+\[0\]", r"r\d+ = m\d+\[1\]", r"o\d+\.held\[0\] = ", r"s\d+\[0\]\[1\] \+= 2"),
+    "arrays by several names": (r"cleared\(one\d+\)", r"stamped\(m\d+\[0\]", r"r\d+ = m\d+\[1\]", r"o\d+\.held\[0\] = ",
+    r"s\d+\[0\]\[1\] \+= 2"),
     "exceptions of lists and dicts": (r"except IndexError", r"except KeyError", r"except StopIteration", r"suppress\(LookupError\)",
     r"\.remove\("),
 }  # fmt: skip

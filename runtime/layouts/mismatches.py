@@ -94,9 +94,10 @@ def _shown(layout: Layout) -> object:
         if layout.absence != "None":
             return Shown(f"{parts[0]!r} or absent")
         return Shown("None" if isinstance(layout.inner, Nothing) else f"{parts[0]!r} or None")
-    if isinstance(layout, Object) and getattr(layout.kind, "__autograph_shows__", None) is not None:
-        return parts[layout.names.index(layout.kind.__autograph_shows__)]
     if isinstance(layout, Object):
+        shows = getattr(layout.kind, "__autograph_shows__", None)
+        if shows is not None:
+            return parts[layout.names.index(shows)]
         attributes = (f"{name}={part!r}" for name, part in zip(layout.names, parts, strict=True))
         return Shown(f"{layout.kind.__name__}({', '.join(attributes)})")
     if isinstance(layout, Row):
