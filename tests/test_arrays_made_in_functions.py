@@ -11,7 +11,7 @@ import pytest
 
 import autograph as ag
 from autograph import StagingError
-from tests import local_array_programs, shared_array_programs
+from tests import augmented_array_programs, local_array_programs, shared_array_programs
 from tests.local_array_programs import averaged, fill, first_then_sum
 
 
@@ -54,7 +54,7 @@ def test_what_one_name_writes_all_names_show(program):
         agree(program(x.copy()), jitted(x))
 
 
-@pytest.mark.parametrize("program", [*shared_array_programs.AUGMENTED, *shared_array_programs.NUMPYS_OR_JAXS])
+@pytest.mark.parametrize("program", [*augmented_array_programs.AUGMENTED, *augmented_array_programs.NUMPYS_OR_JAXS])
 def test_an_operation_in_place_writes_to_arrays_of_numpys_and_to_none_of_jaxs(program):
     """One `ag.function` tells them apart, in either order; under `jax.jit` all are JAX's."""
     for kinds in ((np.array, jnp.array), (jnp.array, np.array)):
@@ -202,7 +202,7 @@ def test_what_is_refused():
 
 @pytest.mark.parametrize("kinds", [(np.array, jnp.array), (jnp.array, np.array)])
 def test_a_program_for_each_kind_of_arrays_is_explained(kinds):
-    compiled = ag.function(shared_array_programs.named_again)
+    compiled = ag.function(augmented_array_programs.named_again)
     for kind in (*kinds, *kinds):
         compiled(kind(GIVEN[0]))
     titles = {np.array: "a NumPy array", jnp.array: "a JAX array"}
