@@ -64,7 +64,7 @@ ORDERED = [
     lambda s: list(zip(s, s, strict=True)),
     lambda s: min(s, key=lambda v: v % 2),
     lambda s: sorted(s, key=lambda v: v % 2),
-    lambda s: {v: 1 for v in s},
+    lambda s: list({v: 1 for v in s}),
 ]
 
 
