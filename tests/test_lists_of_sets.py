@@ -137,7 +137,7 @@ ORDERED = [
     lambda items: f"{items}",
     lambda items: print(items),
     lambda items: "".join([str(v) for v in items]),
-    lambda items: {v: 1 for v in items},
+    lambda items: list({v: 1 for v in items}),
     lambda items: {"a": items},
     lambda items: tuple(items),
     lambda items: jnp.array(items),
