@@ -250,14 +250,21 @@ class Converter:
         known = self._outputs.get(id(function.__code__))
         return known is None or known.output.calls
 
-    def is_shared(self, lines: Sequence[tuple[str, int]], dimensions: int, entry: tuple[str, int] | None) -> bool:
+    def is_shared(
+        self,
+        at: tuple[str, int],
+        around: Callable[[], Sequence[tuple[str, int]]],
+        dimensions: int,
+        entry: tuple[str, int] | None,
+    ) -> bool:
         """Whether a line writes to what other names may lead to, the caller's of the function too, if that is not ``entry``.
 
         Args:
-          lines: the line, with its file, and those of the calls around it, outwards.
+          at: the file, and the line in it.
+          around: returns those of the calls around it.
           dimensions: how many the array has.
         """
-        filename, line = lines[0]
+        filename, line = at
         for first, found in self._shared.get(filename, {}).items():
             if found.by_names.get(line, dimensions) < dimensions:
                 return True
@@ -269,7 +276,7 @@ class Converter:
             if line in found.by_callers and not is_entry:
                 return True
             if line in found.by_results and not (is_entry and found.by_results[line]):
-                if any(map(self._keeps_arguments, lines[1:])):
+                if any(map(self._keeps_arguments, around())):
                     return True
         return False
 

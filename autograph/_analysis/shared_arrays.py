@@ -7,7 +7,9 @@ view, and no number, depends on how many dimensions the array has, which is know
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import bisect
+import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +21,8 @@ from autograph._analysis.scopes import parameter_names, walk_scope
 _VIEWS = frozenset(["reshape", "ravel", "view", "transpose", "squeeze", "swapaxes", "diagonal"])
 _PARTS = frozenset(["T", "flat", "real", "imag", "mT"])
 _OVER = frozenset(["enumerate", "zip", "reversed", "iter"])
+_Position = tuple[float, float]  # in the text: a line, and a column of it
+_NEVER: _Position = (math.inf, math.inf)
 
 
 class SharedWrites(NamedTuple):
@@ -58,17 +62,15 @@ def shared_writes(function: gast.AST, parts: Sequence[gast.AST], is_module: Call
     calls: set[int] = set()
     functions = [(each, walk_scope(each.body)) for each in parts if isinstance(each, gast.FunctionDef)]
     shared: dict[str, int] = {}
-    results: list[tuple[str, int]] = []
+    results = [_returned(own) for _, own in functions]
     for _, own in functions:
         for path, least in shared_paths(own, is_module).items():
             shared[path] = min(shared.get(path, least), least)
-        returns = [part.value for part in own if isinstance(part, gast.Return) and part.value is not None]
-        results += [led for value in returns for led in _led_to(value)]
-    for path, least in [*shared.items(), *results]:
+    for path, least in [*shared.items(), *(led for returned in results for led in returned)]:
         if (name := _attribute(path)) is not None:
             attributes[name] = min(attributes.get(name, least), least)
-    for each, own in functions:
-        parameters, returned = frozenset(parameter_names(each.args)), _returned(own)
+    for (each, own), led in zip(functions, results, strict=True):
+        parameters, returned = frozenset(parameter_names(each.args)), {path for path, _ in led}
         for path, lines in _writes(own):
             root = _root(path)
             indices = [(start, path[len(start) :].count("[")) for start in _prefixes(path) if start in shared]
@@ -133,10 +135,12 @@ def shared_paths(parts: Sequence[gast.AST], is_module: Callable[[str], bool] = l
 
 def path_of(node: gast.AST) -> str | None:
     """The path that an expression is; None if it is another."""
-    root = node
-    while isinstance(root, gast.Attribute | gast.Subscript):
-        root = root.value
-    return gast.unparse(node).strip() if isinstance(root, gast.Name) else None
+    after: list[str] = []
+    while isinstance(node, gast.Attribute | gast.Subscript):
+        is_attribute = isinstance(node, gast.Attribute)
+        after.append(f".{node.attr}" if is_attribute else f"[{gast.unparse(node.slice).strip()}]")
+        node = node.value
+    return "".join([node.id, *after[::-1]]) if isinstance(node, gast.Name) else None
 
 
 def _pairs(target: gast.AST, value: gast.AST) -> Iterator[tuple[gast.AST, gast.AST]]:
@@ -212,9 +216,9 @@ def _is_of_module(call: gast.Call, is_module: Callable[[str], bool]) -> bool:
     return path is not None and is_module(_root(path))
 
 
-def _returned(parts: Sequence[gast.AST]) -> frozenset[str]:
+def _returned(parts: Sequence[gast.AST]) -> list[tuple[str, int]]:
     returned = [part.value for part in parts if isinstance(part, gast.Return) and part.value is not None]
-    return frozenset(path for value in returned for path, _ in _led_to(value))
+    return [led for value in returned for led in _led_to(value)]
 
 
 def _writes(parts: Sequence[gast.AST]) -> Iterator[tuple[str, Iterable[int]]]:
@@ -230,36 +234,54 @@ def _writes(parts: Sequence[gast.AST]) -> Iterator[tuple[str, Iterable[int]]]:
 
 
 def _calls_that_keep(body: Sequence[gast.AST], parts: Sequence[gast.AST]) -> set[int]:
-    """The lines of calls after which the function may read an argument by the name that it has had."""
-    last: dict[str, int] = {}
-    for part in parts:
-        if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load):
-            last[part.id] = max(last.get(part.id, 0), part.lineno)
-    for part in parts:
-        if isinstance(part, gast.For | gast.While):  # what is read in it is read again
-            for name in walk(part):
-                if isinstance(name, gast.Name) and isinstance(name.ctx, gast.Load):
-                    last[name.id] = max(last.get(name.id, 0), (part.end_lineno or 0) + 1)
+    """The lines of calls after which the function may read an argument by the name that it has had, or what it read of it before in
+    the same statement."""
+    reads = _reads(body)
     lines: set[int] = set()
     for statement in parts:
         if not isinstance(statement, gast.stmt):
             continue
-        ends = isinstance(statement, gast.Return)
         bound = {path_of(target) for target in getattr(statement, "targets", ())}
+        begins, _ = _extent(statement)
+        _, ends = _extent(statement) if isinstance(statement, gast.Return) else (begins, _NEVER)
         for call in _calls_in(statement):
-            arguments = [path for each in call.args for path, _ in _led_to(each)]
-            roots = {_root(path) for path in arguments if path not in bound}
-            others = _loads([statement]) - _loads([call])
-            after = statement.end_lineno or statement.lineno
-            if any(others[root] or (not ends and last.get(root, 0) > after) for root in roots):
+            first, last = _extent(call)
+            roots = {_root(path) for each in call.args for path, _ in _led_to(each) if path not in bound}
+            if any(_is_between(reads[root], begins, first) or _is_between(reads[root], last, ends) for root in roots):
                 lines.update(range(call.lineno, (call.end_lineno or call.lineno) + 1))
     return lines
 
 
-def _loads(nodes: Sequence[gast.AST]) -> Counter[str]:
-    """How often each name is read."""
-    names: Iterable[Any] = (part for node in nodes for part in walk(node) if isinstance(part, gast.Name))
-    return Counter(name.id for name in names if isinstance(name.ctx, gast.Load))
+def _reads(body: Sequence[gast.AST]) -> defaultdict[str, list[_Position]]:
+    """Where each name is read, in the order of the text. What is read in a loop may be read again until the loop ends."""
+    found: defaultdict[str, list[_Position]] = defaultdict(list)
+    parts: list[Any] = [part for node in body for part in walk(node)]
+    loops = sorted(_extent(part) for part in parts if isinstance(part, gast.For | gast.While))
+    outermost: list[tuple[_Position, _Position]] = []
+    for loop in loops:
+        if not outermost or loop[0] >= outermost[-1][1]:
+            outermost.append(loop)
+    for part in parts:
+        if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load):
+            position, _ = _extent(part)
+            found[part.id].append(position)
+            place = bisect.bisect(outermost, (position, _NEVER)) - 1
+            if place >= 0 and position < outermost[place][1]:
+                found[part.id].append(outermost[place][1])
+    for positions in found.values():
+        positions.sort()
+    return found
+
+
+def _is_between(positions: list[_Position], start: _Position, end: _Position) -> bool:
+    place = bisect.bisect_left(positions, start)
+    return place < len(positions) and positions[place] < end
+
+
+def _extent(node: Any) -> tuple[_Position, _Position]:
+    """Where in the text a node begins and ends."""
+    begins = node.lineno, node.col_offset
+    return begins, (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
 
 
 def _calls_in(statement: gast.stmt) -> Iterator[gast.Call]:

@@ -158,15 +158,15 @@ def user_line() -> tuple[str, int]:
     return ("<unknown>", 1) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
-def user_lines() -> list[tuple[str, int]]:
-    """`user_line`, and those of the calls around it, outwards."""
+def lines_around() -> list[tuple[str, int]]:
+    """Files and lines of the user's calls around `user_line`, outwards."""
     frame, found = _user_frame(), []
     while frame is not None:
         filename = frame.f_code.co_filename
         if not is_internal(filename) and not filename.startswith(_JAX):
             found.append((filename, frame.f_lineno))
         frame = frame.f_back
-    return found or [user_line()]
+    return found[1:]
 
 
 def user_position_now() -> tuple[str, int, str]:

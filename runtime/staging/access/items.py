@@ -38,7 +38,7 @@ from autograph.runtime.state.given_arrays import is_given, note_write
 from autograph.runtime.state.spans import has_span
 from autograph.runtime.tracing.caller_arrays import may_be_numpys, will_write, writing_place
 from autograph.runtime.tracing.language import LANGUAGE
-from autograph.runtime.tracing.locations import user_lines, user_location
+from autograph.runtime.tracing.locations import lines_around, user_line, user_location
 from autograph.runtime.tracing.recording import LOCAL, births, hold_arrays
 
 _UNREAD = object()
@@ -491,7 +491,7 @@ class Items(InTrace):
             return False
         converter = self.converter()
         return converter is not None and converter.is_shared(
-            user_lines(), max(np.ndim(target), 1), LOCAL.repeated.entry
+            user_line(), lines_around, max(np.ndim(target), 1), LOCAL.repeated.entry
         )
 
     def _set(self, array: Any, key: Any, value: Any) -> Any:
