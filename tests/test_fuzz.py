@@ -116,7 +116,7 @@ KINDS_OF_STATE = {
 
 @pytest.fixture(scope="module")
 def many_programs():
-    return [make_program(seed).source for seed in range(4000)]
+    return [make_program(seed).source for seed in range(6000)]
 
 
 @pytest.mark.parametrize("kind", KINDS_OF_STATE)

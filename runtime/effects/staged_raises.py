@@ -69,6 +69,17 @@ class BothRaise(Exception):
     """Ends a block after a staged statement whose branches both raise: nothing after it runs."""
 
 
+def _cause(given: Any) -> BaseException | None:
+    """What Python takes as the cause in ``raise … from given``: an exception of a class, or the TypeError of this Python."""
+    made = Exception()
+    try:
+        raise made from given
+    except BaseException as error:
+        if error is not made:
+            raise
+        return made.__cause__
+
+
 class Raising(InTrace):
     """The operators for ``raise``, and what other operators raise by.
 
@@ -106,10 +117,7 @@ class Raising(InTrace):
             found = held_in(cause[0]) if type(cause[0]) is Optional else cause[0]
             if is_one_of(found):
                 return self._from_one_of(error, found)
-            found = found() if isinstance(found, type) and issubclass(found, BaseException) else found
-            if not isinstance(found, BaseException | None):
-                raise TypeError("exception causes must derive from BaseException")
-            error.__cause__ = found
+            error.__cause__ = _cause(found)
         return self._noted(error)
 
     def _noted(self, error: Any) -> Any:
