@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import sys
 import types
@@ -30,7 +29,7 @@ from autograph.runtime.data.dataset import loop_of
 from autograph.runtime.errors import ConversionError
 from autograph.runtime.explorer.page import refusal_page as page_of_refusal
 from autograph.runtime.explorer.refusals import refusal_of
-from autograph.runtime.function.converted import boundary
+from autograph.runtime.function.converted import boundary, calling, converted_form
 from autograph.runtime.function.function import Function
 from autograph.runtime.function.notebooks import add_magic
 from autograph.runtime.function.options import Options, Tools, check_options
@@ -198,9 +197,7 @@ def _convert_with(made: Operators, f: Any, watched: bool = False) -> Any:
     if isinstance(f, types.FunctionType):
         if is_converted(f):
             return f
-        if is_library(f) and not is_library(inspect.unwrap(f)):  # `jax.vmap(g)`, say: it is `g` that is the user's
-            return boundary(made, f, _calling(made, f), watched)
-        return boundary(made, f, made.converter.convert(f), watched)
+        return boundary(made, f, converted_form(made, f), watched)
     if isinstance(f, Function):
         return f
     if not callable(f):
@@ -209,21 +206,10 @@ def _convert_with(made: Operators, f: Any, watched: bool = False) -> Any:
     if isinstance(f, type):
         return made.call(f)
     if isinstance(f, CACHE):
-        return _with_cache(boundary(made, _calling(made, f), _calling(made, f), watched), f)
+        return _with_cache(boundary(made, calling(made, f), calling(made, f), watched), f)
     if not isinstance(method, types.FunctionType):
         return made.transformed.of(f)  # `jax.jit(g)`, say; of what is not written in Python, that itself
     return types.MethodType(_convert_with(made, method, watched), f)
-
-
-def _calling(made: Operators, f: Callable[..., Any]) -> types.FunctionType:
-    """A function that calls ``f`` as converted code does."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return made.call(f)(*args, **kwargs)
-
-    functools.update_wrapper(call, f)
-    assert isinstance(call, types.FunctionType)
-    return call
 
 
 def _with_cache(converted: Any, f: Any) -> Any:

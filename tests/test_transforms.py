@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections import Counter
 
 import equinox as eqx
 import jax
@@ -375,6 +376,26 @@ def jitted_with_a_branch(x):
     if x.ndim == 0:
         return x + 1
     return x
+
+
+def test_a_transformed_function_is_called_as_it_is_whatever_else_is_converted_again():
+    def counts(x):
+        found = Counter(odd=x, even=2)
+        if x > 1:
+            found["odd"] += 3
+        return sum((found - Counter(odd=1)).values()), (found & Counter(odd=2))["odd"]
+
+    def powers(w):
+        total = 0.0
+        for part in ag.Dataset.from_tensor_slices(jnp.array([1.0, -2.0, 3.0])).filter(lambda part: part > 0):
+            total += (w * part).sum() ** 2
+        return total
+
+    slope = ag.function(jax.grad(ag.convert(lambda w: powers(w))))
+    counted = jax.jit(ag.convert(counts))
+    assert tuple(map(int, counted(3))) == (7, 2)  # in which more operators are asked than at first
+    assert float(slope(3.0)) == 60.0
+    assert float(ag.function(jax.grad(ag.convert(lambda w: powers(w))))(3.0)) == 60.0
 
 
 def test_function_that_is_jitted_already():

@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 
+from autograph.runtime.code.library_table import is_library
 from autograph.runtime.effects.failed_calls import cause_of
 from autograph.runtime.effects.outcomes import refuse_large_int
 from autograph.runtime.effects.raise_sites import with_constants_numbered
@@ -169,6 +170,25 @@ def _written(function: types.FunctionType) -> Any:
     return getattr(function, "__wrapped__", None) if is_ours else None
 
 
+def converted_form(made: Operators, f: types.FunctionType) -> types.FunctionType:
+    """What runs in place of a function."""
+    if is_library(f) and not is_library(inspect.unwrap(f)):  # `jax.vmap(g)`, say: it is `g` that is the user's
+        return calling(made, f)
+    converted: types.FunctionType = made.converter.convert(f)
+    return converted
+
+
+def calling(made: Operators, f: Callable[..., Any]) -> types.FunctionType:
+    """A function that calls ``f`` as converted code does."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return made.call(f)(*args, **kwargs)
+
+    functools.update_wrapper(call, f)
+    assert isinstance(call, types.FunctionType)
+    return call
+
+
 class Conversion:
     """A function and its converted form, which is pickled as the function, and converted again elsewhere.
 
@@ -195,9 +215,8 @@ class Conversion:
             self._sources.name_files(self.f)
             self._sources = None
         self._version = self.made.converter.version
-        converted: types.FunctionType = self.made.converter.convert(self.f)
-        self.converted = converted
-        return converted
+        self.converted = converted_form(self.made, self.f)
+        return self.converted
 
     def __reduce__(self) -> Any:
         wrapper = None if self.wrapper is None else self.wrapper()
