@@ -27,13 +27,14 @@ import gast
 from autograph._analysis.children import walk
 from autograph._analysis.python_only import python_only
 from autograph._analysis.scopes import bound_anywhere, names_in
-from autograph._analysis.shared_arrays import SharedWrites, shared_writes
+from autograph._analysis.shared_arrays import shared_writes
 from autograph._analysis.truths import Truths
 from autograph._elifs import flatten_elifs
 from autograph._listing import Listing, lines_with_origins
 from autograph._load import compile_function, rebuild_function
+from autograph._names_of_arrays import NamesOfArrays
 from autograph._passes import PASSES
-from autograph._passes.nodes import Context, Namer, load
+from autograph._passes.nodes import Context, Namer
 from autograph._passes.operators import OPERATORS
 from autograph._source import FunctionNode, FunctionSource, SourceFiles, nested_codes, with_written
 from autograph._syntax import check_syntax
@@ -134,8 +135,7 @@ class Converter:
         self._closures: OrderedDict[int, None] = OrderedDict()
         self._lock = threading.RLock()
         self._asking: defaultdict[str, set[int]] = defaultdict(set)
-        self._shared: defaultdict[str, dict[int, SharedWrites]] = defaultdict(dict)
-        self._bound_attributes: dict[str, int] = {}  # of all functions: see `SharedWrites.attributes`
+        self._names = NamesOfArrays()
         self.version = 0
 
     def convert(self, function: types.FunctionType, stops: bool = False) -> types.FunctionType:
@@ -257,35 +257,12 @@ class Converter:
         dimensions: int,
         entry: tuple[str, int] | None,
     ) -> bool:
-        """Whether a line writes to what other names may lead to, the caller's of the function too, if that is not ``entry``.
-
-        Args:
-          at: the file, and the line in it.
-          around: returns those of the calls around it.
-          dimensions: how many the array has.
-        """
-        filename, line = at
-        for first, found in self._shared.get(filename, {}).items():
-            if found.by_names.get(line, dimensions) < dimensions:
-                return True
-            if any(
-                self._bound_attributes.get(name, dimensions) < dimensions for name in found.by_attributes.get(line, ())
-            ):
-                return True
-            is_entry = (filename, first) == entry
-            if line in found.by_callers and not is_entry:
-                return True
-            if line in found.by_results and not (is_entry and found.by_results[line]):
-                if any(map(self._keeps_arguments, around())):
-                    return True
-        return False
-
-    def _keeps_arguments(self, line: tuple[str, int]) -> bool:
-        return any(line[1] in found.calls for found in self._shared.get(line[0], {}).values())
+        """Whether a line writes to what other names may lead to: see `NamesOfArrays.is_shared`."""
+        return self._names.is_shared(at, around, dimensions, entry)
 
     def is_sort(self, filename: str, line: int) -> bool:
         """Whether a line is a statement ``x.sort()``, of which the result is of no use."""
-        return any(line in found.sorts for found in self._shared.get(filename, {}).values())
+        return self._names.is_sort(filename, line)
 
     def is_converted(self, function: types.FunctionType) -> bool:
         """Whether ``function`` is rewritten already, as a whole or as part of one that is.
@@ -379,10 +356,9 @@ class Converter:
         is_directive = functools.partial(self._is_loop_directive, own_names, imports, function)
         classes = self._classes_around(function)
         reason = python_only([node])
-        is_module = functools.partial(_is_module, own_names, imports, function)
-        shared = self._shared[source.filename][function.__code__.co_firstlineno] = shared_writes(node, parts, is_module)
-        for name, least in shared.attributes.items():
-            self._bound_attributes[name] = min(self._bound_attributes.get(name, least), least)
+        resolve = functools.partial(_represented, own_names, imports, function)
+        shared = shared_writes(node, parts, resolve, self._is_library)
+        self._names.add(source.filename, function.__code__.co_firstlineno, shared)
         is_logging = functools.partial(self._logs, own_names, imports, function)
         own = own_names.__contains__
         special = classes.special_methods | (OPERATORS if self._asks(function.__code__) else frozenset())
@@ -402,6 +378,7 @@ class Converter:
                 stops,
                 *truths,
                 bool(function.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE),
+                shared.names,
             )
         )
         return to_ast(node), Output(reason, classes.writes_unseen, calls)
@@ -505,6 +482,7 @@ def _rewrite(
     truths: Truths,
     gives_truth: Callable[[gast.AST], bool],
     is_coroutine: bool,
+    shared_names: frozenset[str],
 ) -> tuple[gast.AST, bool]:
     """What the passes make of a function, and whether it has calls or reads that may lead to code of the user's.
 
@@ -527,6 +505,7 @@ def _rewrite(
         source.has_tuple_items,
         truths,
         gives_truth,
+        shared_names,
     )
     kinds = set(map(type, parts))
     calls = not _LEADING.isdisjoint(kinds) or any(getattr(part, "decorator_list", None) for part in parts)
@@ -560,8 +539,12 @@ def _captured_value(function: types.FunctionType, name: str) -> object:
         return _UNRESOLVED
 
 
-def _is_module(own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, name: str) -> bool:
-    return isinstance(_resolve(load(name), own_names, function, imports), types.ModuleType)
+def _represented(
+    own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, node: gast.AST
+) -> object:
+    """The object that a called expression represents, as things stand; None if that cannot be told."""
+    found = _resolve(node, own_names, function, imports)
+    return None if found is _UNRESOLVED else found
 
 
 def _resolve(

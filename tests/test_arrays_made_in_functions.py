@@ -11,7 +11,7 @@ import pytest
 
 import autograph as ag
 from autograph import StagingError
-from tests import augmented_array_programs, local_array_programs, shared_array_programs
+from tests import augmented_array_programs, kept_array_programs, local_array_programs, shared_array_programs
 from tests.local_array_programs import averaged, fill, first_then_sum
 
 
@@ -44,7 +44,7 @@ A = local_array_programs.A
 GIVEN = [A(3, 1, 2), A(-1, 2, 0.5)]
 
 
-@pytest.mark.parametrize("program", shared_array_programs.CASES)
+@pytest.mark.parametrize("program", [*shared_array_programs.CASES, *kept_array_programs.CASES])
 def test_what_one_name_writes_all_names_show(program):
     compiled, of_jaxs, jitted = ag.function(program), ag.function(program), jax.jit(ag.convert(program))
     for x in GIVEN:

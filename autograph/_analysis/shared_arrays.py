@@ -1,146 +1,366 @@
-"""Writes to items that more than one name may show: those to parameters, and to what another name leads to.
+"""Writes to items that more than one name may show: those to parameters, and to what another path leads to.
 
-An expression without calls, as it is spelled (``m``, ``p.pos``, ``d['a']``), is a *path*. A path is shared if something else is bound to
-it, holds it or is a part of it: ``b = a``, ``hist.append(a)``, ``row = m[i]``, ``q = p.pos``. Whether the part that an index takes is a
-view, and no number, depends on how many dimensions the array has, which is known when it is written to.
+A path (`array_paths`) is shared if something else is bound to it, holds it or is a part of it (``b = a``, ``hist.append(a)``,
+``row = m[i]``, ``q = p.pos``), and if it is bound to what may be held elsewhere (``q = state.get(k)``). A function of the user's that is
+called by its name may keep or return what it is given: then that decides what such functions do (`Event`).
 """
 
 from __future__ import annotations
 
-import bisect
-import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import gast
 
-from autograph._analysis.children import walk
-from autograph._analysis.scopes import parameter_names, walk_scope
-
-_VIEWS = frozenset(["reshape", "ravel", "view", "transpose", "squeeze", "swapaxes", "diagonal"])
-_PARTS = frozenset(["T", "flat", "real", "imag", "mT"])
-_OVER = frozenset(["enumerate", "zip", "reversed", "iter"])
-_Position = tuple[float, float]  # in the text: a line, and a column of it
-_NEVER: _Position = (math.inf, math.inf)
+from autograph._analysis.array_callees import Callee, Resolve, callee_of, name_of
+from autograph._analysis.array_paths import (
+    ELEMENTS,
+    Event,
+    Lead,
+    argument_values,
+    attribute_of,
+    leads,
+    path_of,
+    prefixes,
+    root_of,
+)
+from autograph._analysis.calls_before_reads import calls_before_reads
+from autograph._analysis.children import children, walk
+from autograph._analysis.scopes import bound_names, declared_names, parameter_names, walk_scope
 
 
 class SharedWrites(NamedTuple):
-    """Lines of a function, and of those in it.
+    """Lines of a function, and of those in it, and what these functions do.
 
     Attributes:
-      by_names: those of writes to what another name may lead to, each with the greatest number of dimensions with which none does.
+      names: the names that are the roots of shared paths, where there are such writes.
+      by_names: lines of writes to what another name may lead to, each with the greatest number of dimensions with which none does.
+      by_events: those of writes to what another name may lead to where one of these is so.
       by_callers: those of writes to parameters of the function that it does not return, so that its caller may show them.
       by_results: those of writes to parameters that it, or a function in it, returns: whether it is itself.
       by_attributes: those of writes to what attributes hold, each with their names.
       attributes: the names of the attributes that something else is bound to, with these numbers.
+      events: what the functions do, each with its conditions.
       calls: those of calls with arguments that may be read after them, by the names that they have had before.
       sorts: those of statements ``x.sort()``.
     """
 
+    names: frozenset[str] = frozenset()
     by_names: Mapping[int, int] = {}
+    by_events: Mapping[int, frozenset[Event]] = {}
     by_callers: frozenset[int] = frozenset()
     by_results: Mapping[int, bool] = {}
     by_attributes: Mapping[int, frozenset[str]] = {}
     attributes: Mapping[str, int] = {}
+    events: Mapping[Event, frozenset[Condition]] = {}
     calls: frozenset[int] = frozenset()
     sorts: frozenset[int] = frozenset()
 
 
-def shared_writes(function: gast.AST, parts: Sequence[gast.AST], is_module: Callable[[str], bool]) -> SharedWrites:
+class Condition(NamedTuple):
+    """Where a function does something.
+
+    Attributes:
+      by: what has to be so; None if nothing has.
+      least: the greatest number of dimensions with which it does not do so with an array.
+    """
+
+    by: Event | None
+    least: int = 0
+
+
+@dataclass
+class _Shared:
+    """The paths of some functions that something else leads to.
+
+    Attributes:
+      least: each with the greatest number of dimensions with which an array has no such part.
+      events: those that something else leads to where one of these is so.
+    """
+
+    least: dict[str, int] = field(default_factory=dict)
+    events: defaultdict[str, set[Event]] = field(default_factory=lambda: defaultdict(set))
+
+    def share(self, lead: Lead) -> None:
+        if lead.by is not None:
+            self.events[lead.path].add(lead.by)
+        else:
+            self.least[lead.path] = min(self.least.get(lead.path, lead.least), lead.least)
+
+    def update(self, other: _Shared) -> None:
+        for path, least in other.least.items():
+            self.share(Lead(path, least))
+        for path, events in other.events.items():
+            self.events[path] |= events
+
+    def roots(self) -> set[str]:
+        return {root_of(path) for path in (*self.least, *self.events) if not path.endswith(ELEMENTS)}
+
+    def conditions(self, roots: Collection[str]) -> set[Condition]:
+        """Where something leads to paths that begin with one of these names."""
+        found = {Condition(None, least) for path, least in self.least.items() if root_of(path) in roots}
+        return found.union(*(map(Condition, events) for path, events in self.events.items() if root_of(path) in roots))
+
+
+class _Function:
+    """One function: what it binds, keeps and returns.
+
+    Attributes:
+      shared: the paths that something else leads to.
+      kept: those among them that something leads to which is no local variable of its.
+      returned: what the function returns leads to.
+    """
+
+    def __init__(self, node: gast.AST, callee: Callable[[gast.AST], Callee]) -> None:
+        self.node = node
+        self.own = _own_nodes(node)
+        body = [node.body] if isinstance(node, gast.Lambda) else node.body
+        self.scope = walk_scope(body)
+        self.parameters = frozenset(parameter_names(node.args))
+        outside = declared_names(self.scope, gast.Global) | declared_names(self.scope, gast.Nonlocal)
+        self.locals = (bound_names(body) | self.parameters) - outside
+        self.callee = callee
+        self.shared, self.kept = _Shared(), _Shared()
+        self.returned: list[Lead] = []
+        for part in self.own:
+            self._visit(part)
+        if isinstance(node, gast.Lambda):
+            self._return(node.body)
+
+    def _visit(self, part: gast.AST) -> None:
+        if isinstance(part, gast.Assign):
+            for target in part.targets:
+                for one, value in _pairs(target, part.value):
+                    self._bind(one, value)
+        elif isinstance(part, gast.AnnAssign | gast.NamedExpr) and part.value is not None:
+            self._bind(part.target, part.value)
+        elif isinstance(part, gast.For | gast.AsyncFor | gast.comprehension):
+            self._go_over(part.target, part.iter)
+        elif isinstance(part, gast.AugAssign) and isinstance(part.value, gast.List | gast.Tuple | gast.Set | gast.Dict):
+            self._keep(leads(part.value, self.callee))
+        elif isinstance(part, gast.AugAssign) and isinstance(part.op, gast.Add) and path_of(part.value) is not None:
+            self._hold(part.target)
+            self._hold(part.value)
+        elif isinstance(part, gast.withitem):
+            for path in _paths_in(part.optional_vars):
+                self.shared.share(Lead(path))
+        elif isinstance(part, gast.Match):
+            self._match(part)
+        elif isinstance(part, gast.Yield | gast.YieldFrom):
+            self._keep(leads(part.value, self.callee))
+        elif isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda):
+            self._default(part)
+        elif isinstance(part, gast.Return):
+            self._return(part.value)
+        elif isinstance(part, gast.Call):
+            self._call(part)
+
+    def _keep(self, found: Iterable[Lead]) -> None:
+        for lead in found:
+            self.shared.share(lead)
+            self.kept.share(lead)
+
+    def _bind(self, target: gast.AST, value: gast.AST) -> None:
+        own = path_of(target)
+        found = [lead for lead in leads(value, self.callee) if not own or not _is_of_itself(lead.path, own)]
+        if not found:
+            return
+        is_unpacked = isinstance(target, gast.Tuple | gast.List)
+        is_kept = not is_unpacked and own not in self.locals
+        for lead in found:
+            lead = lead._replace(least=lead.least + is_unpacked)
+            self.shared.share(lead)
+            if is_kept:
+                self.kept.share(lead)
+        for path in _paths_in(target):
+            for lead in found:
+                only_elements = ELEMENTS if lead.path.endswith(ELEMENTS) else ""
+                self.shared.share(Lead(path + only_elements, 0, lead.by))
+        if isinstance(target, gast.Subscript):
+            self._hold(target.value)
+
+    def _hold(self, holder: gast.AST) -> None:
+        """Note that something else may lead to the elements of what this expression is."""
+        if (path := path_of(holder)) is not None:
+            self.shared.share(Lead(path + ELEMENTS))
+
+    def _go_over(self, target: gast.AST, iterated: gast.AST) -> None:
+        for path in _paths_in(target):
+            self.shared.share(Lead(path))
+        least = 1 + (isinstance(target, gast.Tuple | gast.List) and not isinstance(iterated, gast.Call))
+        is_part = isinstance(iterated, gast.Call) and self.callee(iterated.func) is Callee.PART
+        for lead in leads(iterated, self.callee):
+            self.shared.share(lead if is_part else lead._replace(least=lead.least + least))
+
+    def _match(self, part: gast.AST) -> None:
+        names = [each.name for each in walk(part) if isinstance(each, gast.MatchAs | gast.MatchStar) and each.name]
+        if names:
+            for lead in [*leads(part.subject, self.callee), *map(Lead, names)]:
+                self.shared.share(lead)
+
+    def _default(self, part: gast.AST) -> None:
+        for default in (*part.args.defaults, *part.args.kw_defaults):
+            self._keep(leads(default, self.callee))
+
+    def _return(self, value: gast.AST | None) -> None:
+        for lead in leads(value, self.callee):
+            self.returned.append(lead)
+            if lead.path and root_of(lead.path) not in self.locals:
+                self.shared.share(lead)
+
+    def _call(self, call: gast.Call) -> None:
+        what = self.callee(call.func)
+        if what not in _KEEPING:
+            return
+        event = None
+        if what in (Callee.USERS, Callee.UNKNOWN):
+            event = Event("keeps", "*" if what is Callee.UNKNOWN else name_of(call.func))
+        found = [lead for value in argument_values(call) for lead in leads(value, self.callee)]
+        self._keep(lead._replace(by=lead.by or event) for lead in found)
+        if found and what is Callee.METHOD and isinstance(call.func, gast.Attribute):
+            self._hold(call.func.value)
+
+    def events(self) -> Iterator[tuple[Event, set[Condition]]]:
+        """What the function does, as its callers may ask."""
+        name = getattr(self.node, "name", "*")
+        aliases = self.parameters
+        if not self.shared.roots().isdisjoint(self.parameters):  # a variable may be an argument
+            aliases |= self.shared.roots() & self.locals
+        returns, elsewhere = set(), set()
+        for lead in self.returned:
+            root, condition = root_of(lead.path), Condition(lead.by, lead.least)
+            if lead.path.endswith(ELEMENTS):  # a sum of two arrays, mostly
+                continue
+            if root in aliases:
+                returns.add(condition)
+            if root not in self.locals or "." in lead.path:
+                elsewhere.add(condition)
+            elif root not in self.parameters:
+                elsewhere |= self.shared.conditions({root})
+        yield Event("keeps", name), self.kept.conditions(aliases)
+        yield Event("returns", name), returns
+        yield Event("leads", name), elsewhere
+
+
+def shared_writes(
+    function: gast.AST, parts: Sequence[gast.AST], resolve: Resolve, is_library: Callable[[object], bool]
+) -> SharedWrites:
     """Find these lines.
 
     Args:
       parts: all nodes of the function.
-      is_module: whether a name is that of a module: its functions keep no arguments.
     """
-    by_names: dict[int, int] = {}
-    by_callers: set[int] = set()
-    by_results: dict[int, bool] = {}
-    by_attributes: defaultdict[int, set[str]] = defaultdict(set)
-    attributes: dict[str, int] = {}
+    nodes = [each for each in parts if isinstance(each, gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda)]
+    defined = {each.name for each in nodes if not isinstance(each, gast.Lambda)}
+
+    def callee(called: gast.AST) -> Callee:
+        return callee_of(called, defined, resolve, is_library)
+
+    functions = [_Function(each, callee) for each in nodes]
+    shared = _Shared()
+    events: defaultdict[Event, set[Condition]] = defaultdict(set)
+    for each in functions:
+        shared.update(each.shared)
+        for event, conditions in each.events():
+            events[event] |= conditions
+    lines = _Lines(shared)
     calls: set[int] = set()
-    functions = [(each, walk_scope(each.body)) for each in parts if isinstance(each, gast.FunctionDef)]
-    shared: dict[str, int] = {}
-    results = [_returned(own) for _, own in functions]
-    for _, own in functions:
-        for path, least in shared_paths(own, is_module).items():
-            shared[path] = min(shared.get(path, least), least)
-    for path, least in [*shared.items(), *(led for returned in results for led in returned)]:
-        if (name := _attribute(path)) is not None:
+    for each in functions:
+        if not isinstance(each.node, gast.Lambda):
+            lines.add(each, each.node is function)
+            calls |= calls_before_reads(each.node.body, each.scope, callee)
+    returned = [(lead.path, lead.least) for each in functions for lead in each.returned]
+    attributes: dict[str, int] = {}
+    for path, least in [*shared.least.items(), *returned]:
+        if (name := attribute_of(path)) is not None:
             attributes[name] = min(attributes.get(name, least), least)
-    for (each, own), led in zip(functions, results, strict=True):
-        parameters, returned = frozenset(parameter_names(each.args)), {path for path, _ in led}
-        for path, lines in _writes(own):
-            root = _root(path)
-            indices = [(start, path[len(start) :].count("[")) for start in _prefixes(path) if start in shared]
-            dimensions = [max(shared[start] - count, 0) for start, count in indices]
-            if root in parameters - returned and each is not function:
-                dimensions.append(0)
-            if dimensions:
-                by_names |= {line: min(by_names.get(line, dimensions[0]), *dimensions) for line in lines}
-            if path in parameters & returned:
-                by_results |= dict.fromkeys(lines, each is function)
-            elif root in parameters and each is function and path.partition("[")[0] == root:
-                by_callers.update(lines)
-            if (name := _attribute(path.partition("[")[0])) is not None:
-                for line in lines:
-                    by_attributes[line].add(name)
-        calls |= _calls_that_keep(each.body, own)
-    sorts = {part.lineno for part in parts if isinstance(part, gast.Expr) and _is_method(part.value, {"sort"})}
     return SharedWrites(
-        by_names,
-        frozenset(by_callers),
-        by_results,
-        {line: frozenset(names) for line, names in by_attributes.items()},
+        frozenset(shared.roots() if lines.by_names or lines.by_events else ()),
+        lines.by_names,
+        {line: frozenset(found) for line, found in lines.by_events.items()},
+        frozenset(lines.by_callers),
+        lines.by_results,
+        {line: frozenset(names) for line, names in lines.by_attributes.items()},
         attributes,
+        {event: frozenset(conditions) for event, conditions in events.items() if conditions},
         frozenset(calls),
-        frozenset(sorts),
+        frozenset(part.lineno for part in parts if isinstance(part, gast.Expr) and _is_method(part.value, {"sort"})),
     )
 
 
-def shared_paths(parts: Sequence[gast.AST], is_module: Callable[[str], bool] = lambda _: False) -> dict[str, int]:
-    """The paths that something else leads to, each with the greatest number of dimensions with which an array has no such part."""
-    found: dict[str, int] = {}
+class _Lines:
+    """The lines of writes: see `SharedWrites`."""
 
-    def share(path: str, least: int = 0) -> None:
-        found[path] = min(found.get(path, least), least)
+    def __init__(self, shared: _Shared) -> None:
+        self.shared = shared
+        self.by_names: dict[int, int] = {}
+        self.by_events: defaultdict[int, set[Event]] = defaultdict(set)
+        self.by_callers: set[int] = set()
+        self.by_results: dict[int, bool] = {}
+        self.by_attributes: defaultdict[int, set[str]] = defaultdict(set)
 
-    for part in parts:
-        if isinstance(part, gast.Assign):
-            for target in part.targets:
-                for one, value in _pairs(target, part.value):
-                    led = [*_led_to(value)]
-                    for path, least in led:
-                        share(path, least + _is_unpacked(one))
-                    if led and (bound := path_of(one)) is not None:
-                        share(bound)
-        elif isinstance(part, gast.For):
-            for name in walk(part.target):
-                if isinstance(name, gast.Name):
-                    share(name.id)
-            for path, _ in _led_to(part.iter, _OVER):
-                share(path, 1 + (_is_unpacked(part.target) and not isinstance(part.iter, gast.Call)))
-        elif isinstance(part, gast.AugAssign) and isinstance(part.value, gast.List | gast.Tuple):
-            for path, least in _led_to(part.value):
-                share(path, least)
-        elif (
-            isinstance(part, gast.Call) and isinstance(part.func, gast.Attribute) and not _is_of_module(part, is_module)
-        ):
-            for argument in part.args:
-                for path, least in _led_to(argument):
-                    share(path, least)
+    def add(self, function: _Function, is_whole: bool) -> None:
+        least, parameters = self.shared.least, function.parameters
+        returned = {lead.path for lead in function.returned}
+        for written, path, lines in _writes(function.own):
+            root = root_of(path)
+            leading = [*prefixes(path)]
+            leading += [start + ELEMENTS for start in leading if path[len(start) :].startswith("[")]
+            dimensions = [
+                max(least[start] - path[len(start.removesuffix(ELEMENTS)) :].count("["), 0)
+                for start in leading
+                if start in least
+            ]
+            if root in parameters - returned and not is_whole:
+                dimensions.append(0)
+            if dimensions:
+                self.by_names |= {line: min(self.by_names.get(line, dimensions[0]), *dimensions) for line in lines}
+            events = set[Event]().union(*(self.shared.events.get(start, ()) for start in leading))
+            if events:
+                for line in lines:
+                    self.by_events[line] |= events
+            if path in parameters & returned:
+                self.by_results |= dict.fromkeys(lines, is_whole)
+            elif root in parameters and is_whole and path.partition("[")[0] == root:
+                self.by_callers.update(lines)
+            while isinstance(written, gast.Subscript):
+                written = written.value
+            if isinstance(written, gast.Attribute):
+                for line in lines:
+                    self.by_attributes[line].add(written.attr)
+
+
+_KEEPING = frozenset([Callee.KEEPS, Callee.TAKES, Callee.METHOD, Callee.USERS, Callee.UNKNOWN, Callee.ANY])
+
+
+def _own_nodes(node: gast.AST) -> list[gast.AST]:
+    """The nodes of a function but those of functions in it. Those of classes, comprehensions and lambdas are its own."""
+    found: list[gast.AST] = []
+    pending = [node.body] if isinstance(node, gast.Lambda) else [*node.body]
+    while pending:
+        part = pending.pop()
+        found.append(part)
+        if not isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda):
+            pending += children(part)
     return found
 
 
-def path_of(node: gast.AST) -> str | None:
-    """The path that an expression is; None if it is another."""
-    after: list[str] = []
-    while isinstance(node, gast.Attribute | gast.Subscript):
-        is_attribute = isinstance(node, gast.Attribute)
-        after.append(f".{node.attr}" if is_attribute else f"[{gast.unparse(node.slice).strip()}]")
-        node = node.value
-    return "".join([node.id, *after[::-1]]) if isinstance(node, gast.Name) else None
+def _paths_in(target: gast.AST | None) -> Iterator[str]:
+    """The paths that an assignment to this target binds."""
+    if isinstance(target, gast.Tuple | gast.List):
+        for each in target.elts:
+            yield from _paths_in(each)
+    elif isinstance(target, gast.Starred):
+        yield from _paths_in(target.value)
+    elif target is not None and (path := path_of(target)) is not None:
+        yield path
+
+
+def _is_of_itself(path: str, own: str) -> bool:
+    """Whether ``path`` is what ``own`` is bound to a part of, so that no other name remains: ``x = x[1:]``."""
+    return path == own or (root_of(path) == own and "." not in path)
 
 
 def _pairs(target: gast.AST, value: gast.AST) -> Iterator[tuple[gast.AST, gast.AST]]:
@@ -152,77 +372,12 @@ def _pairs(target: gast.AST, value: gast.AST) -> Iterator[tuple[gast.AST, gast.A
             yield from _pairs(one, other)
 
 
-def _led_to(value: gast.AST, through: frozenset[str] = frozenset()) -> Iterator[tuple[str, int]]:
-    """What a value is, holds or is a part of: paths, each with the greatest number of dimensions with which it is no part of an array."""
-    if isinstance(value, gast.IfExp):
-        yield from _led_to(value.body)
-        yield from _led_to(value.orelse)
-    elif isinstance(value, gast.List | gast.Tuple):
-        for each in value.elts:
-            yield from _led_to(each)
-    elif isinstance(value, gast.Dict):
-        for each in value.values:
-            yield from _led_to(each)
-    elif isinstance(value, gast.Call) and isinstance(value.func, gast.Name) and value.func.id in through:
-        for each in value.args:
-            yield from _led_to(each)
-    elif _is_method(value, _VIEWS):
-        yield from _led_to(value.func.value)
-    elif (path := path_of(value)) is not None:
-        yield path, 0
-        numbers, is_whole = 0, False
-        while isinstance(value, gast.Subscript):
-            index = value.slice.elts if isinstance(value.slice, gast.Tuple) else [value.slice]
-            numbers += len(index)
-            is_whole = is_whole or any(isinstance(each, gast.Slice) or _is_ellipsis(each) for each in index)
-            value = value.value
-            yield path_of(value) or "", 0 if is_whole else numbers
-        if isinstance(value, gast.Attribute) and value.attr in _PARTS:
-            yield path_of(value.value) or "", 0
-
-
-def _is_unpacked(target: gast.AST) -> bool:
-    return isinstance(target, gast.Tuple | gast.List)
-
-
-def _is_ellipsis(node: gast.AST) -> bool:
-    return isinstance(node, gast.Constant) and node.value is ...
-
-
-def _root(path: str) -> str:
-    return path.partition(".")[0].partition("[")[0]
-
-
-def _attribute(path: str) -> str | None:
-    """The name of the attribute that a path ends with; None if it does not."""
-    _, dot, name = path.rpartition(".")
-    return name if dot and name.isidentifier() else None
-
-
-def _prefixes(path: str) -> Iterator[str]:
-    """The paths that lead to this one, and itself."""
-    for end, character in enumerate(path):
-        if character in ".[":
-            yield path[:end]
-    yield path
-
-
-def _is_method(node: gast.AST, names: frozenset[str] | set[str]) -> bool:
+def _is_method(node: gast.AST, names: Collection[str]) -> bool:
     return isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute) and node.func.attr in names
 
 
-def _is_of_module(call: gast.Call, is_module: Callable[[str], bool]) -> bool:
-    path = path_of(call.func)
-    return path is not None and is_module(_root(path))
-
-
-def _returned(parts: Sequence[gast.AST]) -> list[tuple[str, int]]:
-    returned = [part.value for part in parts if isinstance(part, gast.Return) and part.value is not None]
-    return [led for value in returned for led in _led_to(value)]
-
-
-def _writes(parts: Sequence[gast.AST]) -> Iterator[tuple[str, Iterable[int]]]:
-    """The paths of what is written to in place, each with the lines of the write."""
+def _writes(parts: Sequence[gast.AST]) -> Iterator[tuple[gast.AST, str, Iterable[int]]]:
+    """What is written to in place, and its paths, each with the lines of the write."""
     for part in parts:
         written = None
         if isinstance(part, gast.Subscript) and isinstance(part.ctx, gast.Store):
@@ -230,67 +385,4 @@ def _writes(parts: Sequence[gast.AST]) -> Iterator[tuple[str, Iterable[int]]]:
         elif isinstance(part, gast.AugAssign):
             written = part.target
         if written is not None and (path := path_of(written)) is not None:
-            yield path, range(part.lineno, (part.end_lineno or part.lineno) + 1)
-
-
-def _calls_that_keep(body: Sequence[gast.AST], parts: Sequence[gast.AST]) -> set[int]:
-    """The lines of calls after which the function may read an argument by the name that it has had, or what it read of it before in
-    the same statement."""
-    reads = _reads(body)
-    lines: set[int] = set()
-    for statement in parts:
-        if not isinstance(statement, gast.stmt):
-            continue
-        bound = {path_of(target) for target in getattr(statement, "targets", ())}
-        begins, _ = _extent(statement)
-        _, ends = _extent(statement) if isinstance(statement, gast.Return) else (begins, _NEVER)
-        for call in _calls_in(statement):
-            first, last = _extent(call)
-            roots = {_root(path) for each in call.args for path, _ in _led_to(each) if path not in bound}
-            if any(_is_between(reads[root], begins, first) or _is_between(reads[root], last, ends) for root in roots):
-                lines.update(range(call.lineno, (call.end_lineno or call.lineno) + 1))
-    return lines
-
-
-def _reads(body: Sequence[gast.AST]) -> defaultdict[str, list[_Position]]:
-    """Where each name is read, in the order of the text. What is read in a loop may be read again until the loop ends."""
-    found: defaultdict[str, list[_Position]] = defaultdict(list)
-    parts: list[Any] = [part for node in body for part in walk(node)]
-    loops = sorted(_extent(part) for part in parts if isinstance(part, gast.For | gast.While))
-    outermost: list[tuple[_Position, _Position]] = []
-    for loop in loops:
-        if not outermost or loop[0] >= outermost[-1][1]:
-            outermost.append(loop)
-    for part in parts:
-        if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load):
-            position, _ = _extent(part)
-            found[part.id].append(position)
-            place = bisect.bisect(outermost, (position, _NEVER)) - 1
-            if place >= 0 and position < outermost[place][1]:
-                found[part.id].append(outermost[place][1])
-    for positions in found.values():
-        positions.sort()
-    return found
-
-
-def _is_between(positions: list[_Position], start: _Position, end: _Position) -> bool:
-    place = bisect.bisect_left(positions, start)
-    return place < len(positions) and positions[place] < end
-
-
-def _extent(node: Any) -> tuple[_Position, _Position]:
-    """Where in the text a node begins and ends."""
-    begins = node.lineno, node.col_offset
-    return begins, (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
-
-
-def _calls_in(statement: gast.stmt) -> Iterator[gast.Call]:
-    """The calls of a statement that are in no statement or function in it."""
-    pending = [statement]
-    while pending:
-        for child in gast.iter_child_nodes(pending.pop()):
-            if isinstance(child, gast.stmt | gast.Lambda):
-                continue
-            if isinstance(child, gast.Call):
-                yield child
-            pending.append(child)
+            yield written, path, range(part.lineno, (part.end_lineno or part.lineno) + 1)

@@ -17,7 +17,6 @@ from autograph._analysis.scopes import (
     scope_of,
     walk_scope,
 )
-from autograph._analysis.shared_arrays import shared_paths
 from autograph._passes.caller_writes import may_be_callers, only_augmented, only_written
 from autograph._passes.nodes import (
     Context,
@@ -100,7 +99,7 @@ class LowerAssignments:
                 steady,
                 only_written(node),
                 only_augmented(node),
-                may_be_callers(node) | shared_paths(walk_scope(node.body)).keys(),
+                may_be_callers(node) | self.context.shared_names,
             )
             node.body = rewriter.block(node.body) or [placed(gast.Pass(), node)]
             reports = [
@@ -196,6 +195,8 @@ class _Rewriter:
 
     def assignment(self, node: gast.AST) -> list[gast.AST]:
         if all(_only_names(target) for target in node.targets):
+            for target in node.targets:
+                node.value = self._with_made(target, node.value)
             return [node]
         if len(node.targets) == 1 and isinstance(node.targets[0], gast.Subscript | gast.Attribute):
             return self._placed(self._store(node.targets[0], node.value), node)
@@ -216,6 +217,15 @@ class _Rewriter:
                 out += [*self.prelude, *stored]
                 self.prelude = []
         return self._placed(out, node)
+
+    def _with_made(self, target: gast.AST, value: gast.AST) -> gast.AST:
+        """The value, in which operations of Python's say that they make arrays which something else is to lead to."""
+        pair = gast.Tuple | gast.List
+        if isinstance(target, pair) and isinstance(value, pair) and len(target.elts) == len(value.elts):
+            value.elts = [self._with_made(*each) for each in zip(target.elts, value.elts, strict=True)]
+        elif isinstance(target, gast.Name) and target.id in self.context.shared_names and _may_make_array(value):
+            return placed(self.context.call("made", value), value)
+        return value
 
     def _is_plain_base(self, node: gast.AST) -> bool:
         """Whether this is a name, or attributes that are no properties which show how often they are read."""
@@ -453,3 +463,9 @@ def _has_call(node: gast.AST) -> bool:
 def _has_slice(node: gast.AST) -> bool:
     parts = node.elts if isinstance(node, gast.Tuple) else [node]
     return any(isinstance(part, gast.Slice | gast.Starred) for part in parts)
+
+
+def _may_make_array(value: gast.AST) -> bool:
+    """Whether this is an operation of what may be a number and an array, in this order."""
+    others = gast.List | gast.Tuple | gast.ListComp | gast.JoinedStr | gast.Constant
+    return isinstance(value, gast.BinOp) and not isinstance(value.left, others) and not isinstance(value.right, others)

@@ -122,6 +122,7 @@ class Context:
       has_tuple_items: whether the file's functions make tuples that containers hold.
       truths: what may be a truth value where the function runs.
       gives_truth: tells whether a called expression can be seen, now, to be a function, of any file, that may return one.
+      shared_names: names of what something else may lead to as well.
       exit_flags: for a ``for`` loop, the variables that end it once true.
       loop_options: for a loop with a directive, the expression for its options.
       result_names: variables that hold what a ``return`` inside a loop returns.
@@ -149,6 +150,7 @@ class Context:
     has_tuple_items: bool = False
     truths: Truths = field(default_factory=Truths)
     gives_truth: Callable[[gast.AST], bool] = lambda node: False
+    shared_names: frozenset[str] = frozenset()
     exit_flags: dict[gast.AST, tuple[str, ...]] = field(default_factory=dict)
     loop_options: dict[gast.AST, gast.AST] = field(default_factory=dict)
     tests: set[gast.AST] = field(default_factory=set)

@@ -13,7 +13,8 @@ import numpy as np
 
 from autograph.runtime.errors import StagingError
 from autograph.runtime.state.array_operators import plain
-from autograph.runtime.state.given_arrays import in_place, is_given
+from autograph.runtime.state.given_arrays import is_given
+from autograph.runtime.state.writes_in_place import in_place
 from autograph.runtime.tracing.locations import user_location
 
 

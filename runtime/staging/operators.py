@@ -377,6 +377,7 @@ class Operators(InTrace):
     rebind = _operator(items, Items.rebind)
     written_in_place = _operator(items, Items.written_in_place)
     will_augment = _operator(items, Items.will_augment)
+    made = _operator(items, Items.made)
     augmented_in_place = _operator(items, Items.augmented_in_place)
     index = INDEX
 

@@ -9,12 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.state.array_operators import plain
+from autograph.runtime.state.rearrangements import Rearrangement
 from autograph.runtime.state.spans import Span, has_span
 from autograph.runtime.tracing.language import LANGUAGE
 
 
 def part_of(whole: Any, key: Any) -> Any:
     """What a key takes of an array."""
+    if isinstance(key, Rearrangement):
+        return key.taken(whole)
     if has_span(key):
         return LANGUAGE.operators.slices.read_window(jnp.asarray(whole), key)
     return (jnp.asarray(whole) if _is_traced_key(key) else whole)[key]
@@ -22,6 +25,8 @@ def part_of(whole: Any, key: Any) -> Any:
 
 def with_part(whole: Any, key: Any, part: Any) -> Any:
     """An array with ``part`` at ``key``, in the array's dtype, as NumPy assigns."""
+    if isinstance(key, Rearrangement):
+        return key.put(whole, part)
     if isinstance(whole, np.ndarray) and not isinstance(part, jax.Array) and not _is_traced_key(key):
         new = whole.copy()
         new[key] = part
@@ -49,13 +54,18 @@ def plain_key(key: Any) -> Any:
     return tuple(map(plain, key)) if isinstance(key, tuple) else plain(key)
 
 
-def shape_of(shape: tuple[int, ...], key: Any) -> tuple[int, ...]:
-    """The shape of what a key of integers and slices takes of an array."""
+def static_key(key: Any) -> tuple[Any, ...]:
+    """A key of integers and slices that takes as many elements, without traced numbers."""
     parts = key if isinstance(key, tuple) else (key,)
-    fixed = tuple(
+    return tuple(
         slice(0, part.width, part.step) if isinstance(part, Span) else 0 if is_number(plain(part)) else part
         for part in parts
     )
+
+
+def shape_of(shape: tuple[int, ...], key: Any) -> tuple[int, ...]:
+    """The shape of what a key of integers and slices takes of an array."""
+    fixed = static_key(key)
     used = sum(part is not None and part is not ... for part in fixed)
     if used > len(shape) or 0 in shape:
         return tuple(jax.eval_shape(lambda a: a[fixed], jax.ShapeDtypeStruct(shape, np.int32)).shape)

@@ -8,7 +8,7 @@ Python; ``x += v`` of one binds its name to another array, as in Python.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import jax
@@ -18,10 +18,11 @@ import numpy as np
 from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.state.array_elements import as_lists, item_of
-from autograph.runtime.state.array_keys import is_number, is_view, part_of, plain_key, shape_of, with_part
+from autograph.runtime.state.array_keys import is_number, is_view, part_of, plain_key, shape_of, static_key, with_part
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.assignable import Assignable
 from autograph.runtime.state.commits import VariableLock
+from autograph.runtime.state.rearrangements import Bits, Component, NewShape, Order, Rearrangement, rearranged
 from autograph.runtime.state.spans import Span
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.caller_arrays import may_be_numpys, will_write
@@ -71,13 +72,13 @@ class PlaceOfArray(Assignable):
         """Hold this array, of the same shape and dtype, from now on."""
         self._change(lambda _: value)
 
-    def view(self, key: Any) -> Any:
+    def view_at(self, key: Any) -> Any:
         """What an index returns where that is a view; None where it is an element, or a copy."""
         shape = shape_of(self.shape, key) if is_view(key) else ()
         return ArrayView(self, key, shape) if shape else None
 
     def __getitem__(self, key: Any) -> Any:
-        found = self.view(key)
+        found = self.view_at(key)
         return as_place(part_of(self.value, plain_key(key)), kind=self.kind) if found is None else found
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -143,12 +144,79 @@ class PlaceOfArray(Assignable):
         order[axis1], order[axis2] = order[axis2], order[axis1]
         return self.transpose(tuple(order))
 
+    def strided(self) -> np.ndarray:
+        """An array of the shape that this one has, and of its strides as far as they are known."""
+        return np.zeros(self.shape, np.int8)
+
+    def rearranged(self, rearrange: Callable[[Any], Any], compute: Callable[[Any], Any]) -> Any:
+        """What a function of NumPy's that only moves elements returns for this array: views of it, or copies.
+
+        Args:
+          rearrange: the function. compute: what computes the same of traced values.
+        """
+
+        def made(found: Rearrangement | None, number: int | None = None) -> Any:
+            if found is not None:
+                shape = jax.eval_shape(found.taken, jax.ShapeDtypeStruct(self.shape, self._type.dtype)).shape
+                return ArrayView(self, found, shape)
+            result = compute(self.value)
+            return as_place(jnp.array(result if number is None else result[number]), kind=self.kind)
+
+        found = rearranged(self.strided(), rearrange)
+        if isinstance(found, list | tuple):
+            return type(found)(made(each, number) for number, each in enumerate(found))
+        return made(found)
+
+    def reshape(self, *shape: Any, order: str = "C") -> Any:
+        """A view of another shape, or a copy where there is none."""
+        new = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+        if not all(isinstance(each, int | np.integer) for each in new):
+            return as_place(jnp.reshape(self.value, new, order=order), kind=self.kind)
+        return self.rearranged(lambda a: a.reshape(new, order=order), lambda a: jnp.reshape(a, new, order=order))
+
+    def view(self, dtype: Any = None) -> Any:
+        """A view of all elements, or of their bytes as another dtype."""
+        found = NewShape(self.shape) if dtype is None or self.dtype == dtype else Bits(np.dtype(dtype).name)
+        return ArrayView(
+            self, found, jax.eval_shape(found.taken, jax.ShapeDtypeStruct(self.shape, self._type.dtype)).shape
+        )
+
+    def ravel(self, order: str = "C") -> Any:
+        """A view with one dimension, or a copy."""
+        return self.reshape(-1, order=order)
+
+    def squeeze(self, axis: Any = None) -> Any:
+        """A view without dimensions of one element."""
+        return self.reshape(np.squeeze(np.broadcast_to(np.int8(0), self.shape), axis).shape)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        """The elements of which two indices are the same, a view."""
+        return self.rearranged(*[lambda a: a.diagonal(offset, axis1, axis2)] * 2)
+
+    @property
+    def real(self) -> Any:
+        """The real parts, a view."""
+        return self._component("real")
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary parts, a view."""
+        return self._component("imag")
+
+    def _component(self, name: str) -> Any:
+        if np.issubdtype(self.dtype, np.complexfloating):
+            return ArrayView(self, Component(name), self.shape)
+        return self if name == "real" else as_place(jnp.zeros(self.shape, self._type.dtype), kind=self.kind)
+
     @property
     def flat(self) -> Any:
         """The array with one dimension, whose items may be written."""
         return FlatView(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("real", "imag") and np.issubdtype(self.dtype, np.complexfloating):
+            getattr(self, name)[...] = value
+            return
         if name in ("shape", "dtype", "strides", "flat", "T", "real", "imag"):
             raise StagingError(
                 f"{user_location()}\n  The attribute {name!r} of an array is assigned, which changes it in place: an array of a program "
@@ -314,18 +382,6 @@ class LocalArray(PlaceOfArray):
         np.copyto(new, value)
         return new
 
-    def reshape(self, *shape: Any, order: str = "C") -> Any:
-        """A view of another shape."""
-        new = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
-        if order != "C" or not all(isinstance(each, int | np.integer) for each in new):
-            return as_place(jnp.reshape(self.value, new, order=order), kind=self.kind)
-        fixed = np.broadcast_to(np.int8(0), self.shape).reshape(new).shape
-        return ArrayView(self, NewShape(fixed), fixed)
-
-    def ravel(self, order: str = "C") -> Any:
-        """A view with one dimension."""
-        return self.reshape(-1, order=order)
-
     def sorted_copy(self, axis: int = -1, **options: Any) -> Any:
         """What the method `sort` of JAX's arrays returns."""
         return as_place(jnp.sort(self.value, axis, **options), kind=self.kind)
@@ -348,14 +404,6 @@ def given_as_place(value: Any, kind: Any) -> Any:
     return place
 
 
-def note_write(target: Any, refusal: Exception) -> None:
-    """Note a write to a place that is to be refused if only the caller of what is traced could see it."""
-    while isinstance(target, ArrayView):
-        target = target._base
-    if LOCAL.repeated is not None and isinstance(target, LocalArray):
-        LOCAL.repeated.note_write(target, refusal)
-
-
 def as_place(value: Any, of_any_rank: bool = False, *, kind: Any = np.ndarray) -> Any:
     """An array that the program has made, of JAX's or of NumPy's, as a place where arrays are; anything else, and scalars, as they are."""
     if not LOCAL.places or not isinstance(value, jax.core.Tracer | jax.Array | np.ndarray):
@@ -369,25 +417,11 @@ def as_place(value: Any, of_any_rank: bool = False, *, kind: Any = np.ndarray) -
     return place
 
 
-@dataclass(frozen=True)
-class Order:
-    """The order of dimensions, in place of the key of a view. Attributes: axes (those of the whole array)."""
-
-    axes: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class NewShape:
-    """The shape of a view with as many elements, in place of the key of a view. Attributes: shape."""
-
-    shape: tuple[int, ...]
-
-
 class ArrayView(PlaceOfArray):
     """``x[1:]``, a row of ``x`` or ``x.T``: reads and writes are those of ``x``.
 
     Args:
-      base: the array. key: of integers, slices and `Span`s, an `Order` or a `NewShape`. shape: that of the view.
+      base: the array. key: of integers, slices and `Span`s, or a `Rearrangement`. shape: that of the view.
     """
 
     __slots__ = ("_base", "_key", "_shape")
@@ -397,6 +431,15 @@ class ArrayView(PlaceOfArray):
         object.__setattr__(self, "_key", plain_key(key))
         object.__setattr__(self, "_shape", tuple(shape))
 
+    def strided(self) -> np.ndarray:
+        """As far as they are known: without the numbers of a traced key, which take what they take at 0 too."""
+        whole = self._base.strided()
+        if isinstance(self._key, Rearrangement):
+            found = self._key.strided(whole)
+        else:
+            found = whole[static_key(self._key)]
+        return found if found.shape == self.shape else super().strided()
+
     @property
     def kind(self) -> Any:
         """That of the whole array."""
@@ -405,13 +448,7 @@ class ArrayView(PlaceOfArray):
     @property
     def value(self) -> jax.Array:
         """What is there now."""
-        whole = self._base.value
-        if isinstance(self._key, Order):
-            found: jax.Array = jnp.transpose(whole, self._key.axes)
-        elif isinstance(self._key, NewShape):
-            found = jnp.reshape(whole, self._key.shape)
-        else:
-            found = part_of(whole, self._key)
+        found: jax.Array = part_of(self._base.value, self._key)
         return found
 
     @property
@@ -422,21 +459,16 @@ class ArrayView(PlaceOfArray):
 
     @property
     def dtype(self) -> Any:
-        """The dtype of the whole array."""
-        return self._base.dtype
+        """The dtype."""
+        whole = self._base.dtype
+        return self._key.dtype(whole) if isinstance(self._key, Rearrangement) else whole
 
     @property
     def _type(self) -> LeafType:
         return LeafType(self.shape, jax.dtypes.canonicalize_dtype(self.dtype))
 
     def _change(self, new: Callable[[Any], Any]) -> Self:
-        part = self._fitted(new(self))
-        if isinstance(self._key, Order):
-            self._base.become(jnp.transpose(part, np.argsort(self._key.axes).tolist()))
-        elif isinstance(self._key, NewShape):
-            self._base.become(jnp.reshape(part, self._base.shape))
-        else:
-            self._base.become(with_part(self._base.value, self._key, part))
+        self._base.become(with_part(self._base.value, self._key, self._fitted(new(self))))
         return self
 
     def __repr__(self) -> str:
@@ -527,23 +559,3 @@ def _thawed(part: Any, numbers: Iterator[Any]) -> Any:
     if isinstance(part, Span):
         return replace(part, start=next(numbers), stop=next(numbers))
     return slice(*part) if isinstance(part, tuple) else part
-
-
-def in_place(target: Any, new: Callable[[Any], Any], what: str) -> None:
-    """Let an array hold what ``new`` returns for it.
-
-    Raises:
-      StagingError: it is a value, which nothing can change.
-    """
-    if is_given(target):
-        target.become(new(jnp.asarray(target.value)).astype(target._type.dtype))
-    else:
-        will_write(target)
-    refusal = StagingError(
-        f"{user_location()}\n  {what} writes into an array in place: JAX arrays are immutable, and arrays that a function makes of traced "
-        "values are such.\n  Bind a new array to the variable."
-    )
-    note_write(target, refusal)
-    if not is_given(target):
-        hold_arrays(refusal)
-        raise refusal

@@ -13,8 +13,35 @@ from autograph.runtime.layouts.one_of import chooses_values, is_one_of
 from autograph.runtime.layouts.pytrees import tree_map
 from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.state.given_arrays import LocalArray, as_place, given_as_place, is_given
+from autograph.runtime.tracing.recording import LOCAL
 
 _OF_ANY_RANK = (np.array, np.zeros, np.ones, np.empty, np.full)
+
+_REARRANGING = (
+    np.ravel,
+    np.reshape,
+    np.transpose,
+    np.swapaxes,
+    np.moveaxis,
+    np.rollaxis,
+    np.squeeze,
+    np.expand_dims,
+    np.atleast_1d,
+    np.atleast_2d,
+    np.atleast_3d,
+    np.broadcast_to,
+    np.flip,
+    np.fliplr,
+    np.flipud,
+    np.rot90,
+    np.diagonal,
+    np.diag,
+    np.split,
+    np.array_split,
+    np.hsplit,
+    np.vsplit,
+    np.dsplit,
+)
 
 
 def makes_arrays(called: Any) -> bool:
@@ -36,16 +63,41 @@ def is_numpys(called: Any) -> bool:
 def making_places(called: Any, call: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy's that is called as ``call``, whose results are places."""
     is_of_any_rank = any(called is each for each in _OF_ANY_RANK)
+    is_rearranging = any(called is each for each in _REARRANGING)
     kind = jax.Array if isinstance(getattr(called, "__self__", None), jax.Array) else np.ndarray
 
     @functools.wraps(call, updated=())
     def make(*args: Any, **kwargs: Any) -> Any:
+        if is_rearranging and args and is_given(args[0]):
+            return args[0].rearranged(
+                *(functools.partial(_with_first, each, args[1:], kwargs) for each in (called, call))
+            )
         result = call(*args, **kwargs)
         if type(result) in (tuple, list):
             return type(result)(as_place(each, kind=kind) for each in result)
         return as_place(result, is_of_any_rank, kind=kind)
 
     return make
+
+
+def _with_first(function: Callable[..., Any], others: tuple[Any, ...], named: dict[str, Any], first: Any) -> Any:
+    return function(first, *others, **named)
+
+
+def returning_places(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the user's, of which the arrays that operations in it have made are places."""
+
+    @functools.wraps(function, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        return tuple(map(made_place, result)) if type(result) is tuple else made_place(result)
+
+    return call
+
+
+def made_place(value: Any) -> Any:
+    """An array that an operation has made of values that are no places, numbers among them, as a place where arrays are."""
+    return as_place(value, kind=jax.Array if LOCAL.repeated is None or LOCAL.repeated.has_jaxs else np.ndarray)
 
 
 def with_places(values: Any) -> Any:

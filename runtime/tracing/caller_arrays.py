@@ -15,6 +15,7 @@ from autograph.backends.thread import LOCAL
 from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.births import TraceAgain
 from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import hold_arrays
 
 METHODS_IN_PLACE = frozenset(["fill", "put", "partition", "resize"])
 """Those of NumPy's arrays which JAX's have not."""
@@ -48,7 +49,8 @@ def will_write(target: Any) -> None:
 
     Raises:
       ArraysWritten: it is an array of the caller's, who is to see that.
-      StagingError: it is a view of a place, and the write would not be seen there.
+      ArraysHeld: it is a view of a place, which it is not known to be.
+      StagingError: likewise, and the trace cannot be made again.
     """
     followed = LOCAL.followed
     seen = target.values if followed is not None and hasattr(type(target), "__autograph_rows__") else target
@@ -59,11 +61,13 @@ def will_write(target: Any) -> None:
                 raise ArraysWritten(followed.program, number)
             return
         if (name := followed.place_of(seen)) is not None:
-            raise StagingError(
+            refusal = StagingError(
                 f"{user_location()}\n  This writes to a view of the argument {name!r}, made by another operation than an index of known "
                 f"length: in the program it is an array of its own, and {name!r} would keep its contents.\n"
                 f"  Write to {name!r} itself, by an index; or to a copy, x = x.copy()."
             )
+            hold_arrays(refusal)
+            raise refusal
         seen = STAGING.viewed(seen)
 
 

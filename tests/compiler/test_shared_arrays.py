@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import builtins
+import heapq
 import textwrap
 
 import gast
+import numpy as np
 import pytest
 
+from autograph._analysis.array_paths import Event
 from autograph._analysis.children import walk
 from autograph._analysis.shared_arrays import shared_writes
 
 
 def found(text):
     node = gast.parse(textwrap.dedent(text)).body[0]
-    return shared_writes(node, walk(node), lambda name: name == "np")
+    modules = {"np": np, "heapq": heapq}
+
+    def represented(called):
+        owner = getattr(getattr(called, "value", None), "id", None)
+        if owner in modules:
+            return getattr(modules[owner], called.attr)
+        return getattr(builtins, getattr(called, "id", ""), None)
+
+    return shared_writes(node, walk(node), represented, lambda function: function is heapq.heappush)
 
 
 @pytest.mark.parametrize(
@@ -51,10 +63,68 @@ def found(text):
         ("b += [a]\n    a += 1", {3: 0}),
         ("b, d = d, b\n    b[0] = 1", {}),
         ("b = a\n    c = b[0]", {}),
+        ("b = list(a)\n    a[0] = 1", {3: 1}),
+        ("b = [c for c in a]\n    b[0][0] = 1", {3: 0}),
+        ("b = dict(k=a)\n    a[0] = 1", {3: 0}),
+        ("b = np.asarray(a)\n    b[0] = 1", {3: 0}),
+        ("b = np.sin(a)\n    b[0] = 1", {}),
+        ("b = a.copy()\n    b[0] = 1", {}),
+        ("b = a.copy()\n    b[0][0] = 1", {3: 0}),
+        ("b = a + c\n    c[0][0] = 1", {3: 0}),
+        ("b = [c] * 3\n    b[0][0] = 1", {3: 0}),
+        ("b.append(a)\n    b[0][0] = 1", {3: 0}),
+        ("b += c\n    b[0][0] = 1", {3: 0}),
+        ("b = a.get(k)\n    b[0] = 1", {3: 0}),
+        ("heapq.heappush(h, (1, a))\n    a[0] = 1", {3: 0}),
+        ("len(a)\n    a[0] = 1", {}),
+        ("a = a[1:]\n    a[0] = 1", {}),
+        ("b, c = d\n    b[0] = 1", {3: 0}),
+        ("match a:\n        case (b, 1):\n            b[0] = 1", {4: 0}),
+        ("if (b := a):\n        b[0] = 1", {3: 0}),
     ],
 )
 def test_writes_that_other_names_show(body, lines):
     assert found(f"def f():\n    {body}\n").by_names == lines
+
+
+KEEPS, RETURNS, LEADS = (lambda name, does=does: Event(does, name) for does in ("keeps", "returns", "leads"))
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("f(a)\n    a[0] = 1", {3: {KEEPS("f")}}),
+        ("b = f()\n    b[0] = 1", {3: {LEADS("f")}}),
+        ("b = f(a)\n    a[0] = 1", {3: {KEEPS("f"), RETURNS("f")}}),
+        ("a = f(a)\n    a[0] = 1", {3: {KEEPS("f"), LEADS("f")}}),
+        ("b = a.f()\n    b[0] = 1", {3: {LEADS("f")}}),
+        ("g(a)\n    a[0] = 1", {3: {KEEPS("*")}}),
+    ],
+)
+def test_writes_that_other_names_show_if_functions_keep_or_return_arrays(body, lines):
+    assert found(f"def h():\n    {body}\n    def f(x): pass\n").by_events == lines
+
+
+@pytest.mark.parametrize(
+    ("body", "events"),
+    [
+        ("b.append(a)", {KEEPS("f"): {(None, 0)}}),
+        ("b[0] = a[1]", {KEEPS("f"): {(None, 0), (None, 1)}}),
+        ("self.x = a", {KEEPS("f"): {(None, 0)}}),
+        ("b = a\n    c.append(b)", {KEEPS("f"): {(None, 0)}}),
+        ("return a + 1", {}),
+        ("return a", {RETURNS("f"): {(None, 0)}}),
+        ("return c", {LEADS("f"): {(None, 0)}}),
+        ("return self.x", {RETURNS("f"): {(None, 0)}, LEADS("f"): {(None, 0)}}),
+        ("b = 1\n    return b", {}),
+        (
+            "return g(a)",
+            {KEEPS("f"): {(KEEPS("*"), 0)}, RETURNS("f"): {(RETURNS("*"), 0)}, LEADS("f"): {(LEADS("*"), 0)}},
+        ),
+    ],
+)
+def test_what_a_function_does_with_arrays(body, events):
+    assert found(f"def f(a, self):\n    {body}\n").events == events
 
 
 def test_writes_that_callers_show():

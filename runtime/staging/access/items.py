@@ -34,8 +34,10 @@ from autograph.runtime.staging.access.lookups import Lookups, _plain, as_index, 
 from autograph.runtime.staging.access.masks import Taken, has_mask
 from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.state.array_operators import plain
-from autograph.runtime.state.given_arrays import is_given, note_write
+from autograph.runtime.state.given_arrays import is_given
+from autograph.runtime.state.local_arrays import made_place
 from autograph.runtime.state.spans import has_span
+from autograph.runtime.state.writes_in_place import note_write
 from autograph.runtime.tracing.caller_arrays import may_be_numpys, will_write, writing_place
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import lines_around, user_line, user_location
@@ -384,7 +386,11 @@ class Items(InTrace):
     def put_back_attr(self, target: Any, name: str, value: Any) -> None:
         """Store what an item write made of ``target.name``, if that is a new object."""
         if self._is_array(value) and getattr(target, name) is not value:
-            self.set_attr(target, name, value)
+            try:
+                self.set_attr(target, name, value)
+            except AttributeError:  # of a tuple, a frozen dataclass, a property: Python only writes to the array
+                hold_arrays(_cannot_hold())
+                raise
 
     def put_back_item(self, target: Any, key: Any, value: Any) -> Any:
         """Store what an item write made of ``target[key]``, if that is a new object.
@@ -395,6 +401,8 @@ class Items(InTrace):
             return target
         if not (self.backend.is_array(target) or self.backend.is_traced(key)) and target[key] is value:
             return target
+        if isinstance(target, tuple):
+            hold_arrays(_cannot_hold())
         return self.set_item(target, key, value, is_put_back=True)
 
     def rebind(self, new: Any, read: Callable[[], Any]) -> None:
@@ -457,6 +465,10 @@ class Items(InTrace):
         if isinstance(target, jax.Array | np.ndarray) and self._is_shared(target):
             if isinstance(target, np.ndarray) or may_be_numpys():
                 hold_arrays(_cannot_hold())
+
+    def made(self, value: Any) -> Any:
+        """What an operation has made: an array is a place where arrays are, also if the operation was that of a number."""
+        return made_place(value) if LOCAL.places else value
 
     def augmented_in_place(self, new: Any, target: Any, parameter: str) -> None:
         """Refuse ``x += v`` of an array of which nothing but the caller of the function, which has no result, could see it.

@@ -160,7 +160,7 @@ class Lookups(InTrace):
             if not is_view(index) or (has_span(key) and not self.slices.is_window(target, key)):
                 return as_place(self.get_item(target.value, key), kind=target.kind)
             self.check_bounds(target, as_index(key))
-            found = target.view(index)
+            found = target.view_at(index)
             return self._item_of_array(target.value, key) if found is None else found
         if (
             LOCAL.followed is not None

@@ -1,0 +1,172 @@
+"""Paths, expressions without calls as they are spelled (``m``, ``p.pos``, ``d['a']``), and which of them an expression leads to.
+
+An expression leads to what it is, holds or is a part of. Whether the part that an index takes is a view, and no number, depends on how
+many dimensions the array has: each lead has the greatest number with which there is no such part. What calls of the user's functions
+lead to depends on what these do, which is known when they are converted: an *event*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import gast
+
+from autograph._analysis.array_callees import Callee, name_of
+from autograph._analysis.scopes import COMPREHENSIONS
+
+_DISPLAYS = (gast.List, gast.Tuple, gast.Set, gast.Dict, gast.Call, *COMPREHENSIONS)
+ELEMENTS = "[*]"
+_PARTS = frozenset(["T", "flat", "real", "imag", "mT"])
+
+
+class Event(NamedTuple):
+    """What a function of the user's may do with arrays.
+
+    Attributes:
+      does: ``"keeps"`` what it is given where others see it, ``"returns"`` it, or ``"leads"`` to what it does not make.
+      name: that of the function; ``"*"`` for one that is not known.
+    """
+
+    does: str
+    name: str
+
+
+class Lead(NamedTuple):
+    """A path that an expression leads to, "" for one that is not known; with ``[*]`` after it if only the elements are those of a list.
+
+    Attributes:
+      least: the greatest number of dimensions with which an array has no such part.
+      by: what has to be so; None if nothing has.
+    """
+
+    path: str
+    least: int = 0
+    by: Event | None = None
+
+
+def path_of(node: gast.AST) -> str | None:
+    """The path that an expression is; None if it is another."""
+    after: list[str] = []
+    while isinstance(node, gast.Attribute | gast.Subscript):
+        is_attribute = isinstance(node, gast.Attribute)
+        after.append(f".{node.attr}" if is_attribute else f"[{gast.unparse(node.slice).strip()}]")
+        node = node.value
+    return "".join([node.id, *after[::-1]]) if isinstance(node, gast.Name) else None
+
+
+def root_of(path: str) -> str:
+    """The name that a path begins with."""
+    return path.partition(".")[0].partition("[")[0]
+
+
+def attribute_of(path: str) -> str | None:
+    """The name of the attribute that a path ends with; None if it does not."""
+    _, dot, name = path.rpartition(".")
+    return name if dot and name.isidentifier() else None
+
+
+def prefixes(path: str) -> Iterator[str]:
+    """The paths that lead to this one, and itself."""
+    for end, character in enumerate(path):
+        if character in ".[":
+            yield path[:end]
+    yield path
+
+
+def leads(value: gast.AST | None, callee: Callable[[gast.AST], Callee]) -> Iterator[Lead]:
+    """What an expression leads to.
+
+    Args:
+      callee: tells what a called expression does.
+    """
+    if value is None:
+        return
+    if isinstance(value, gast.Call):
+        yield from _through_call(value, callee)
+    elif isinstance(value, gast.IfExp | gast.BoolOp | gast.List | gast.Tuple | gast.Set | gast.Dict | gast.NamedExpr):
+        for part in _held(value):
+            yield from leads(part, callee)
+    elif isinstance(value, gast.BinOp):
+        yield from _in_lists(value, callee)
+    elif isinstance(value, gast.Starred):
+        yield from _parts(leads(value.value, callee))
+    elif isinstance(value, COMPREHENSIONS):
+        elements = [value.key, value.value] if isinstance(value, gast.DictComp) else [value.elt]
+        for part in elements:
+            yield from leads(part, callee)
+    elif isinstance(value, gast.Await | gast.Yield | gast.YieldFrom):
+        yield Lead("")
+    elif (path := path_of(value)) is not None:
+        yield Lead(path)
+        numbers, is_whole = 0, False
+        while isinstance(value, gast.Subscript):
+            index = value.slice.elts if isinstance(value.slice, gast.Tuple) else [value.slice]
+            numbers += len(index)
+            is_whole = is_whole or any(isinstance(each, gast.Slice) or _is_ellipsis(each) for each in index)
+            value = value.value
+            yield Lead(path_of(value) or "", 0 if is_whole else numbers)
+        if isinstance(value, gast.Attribute) and value.attr in _PARTS:
+            yield Lead(path_of(value.value) or "")
+    elif isinstance(value, gast.Attribute | gast.Subscript):  # a part of what a call returns, say
+        yield from leads(value.value, callee)
+
+
+def argument_values(call: gast.Call) -> list[gast.AST]:
+    """The expressions of what a call is given."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def _in_lists(value: gast.BinOp, callee: Callable[[gast.AST], Callee]) -> Iterator[Lead]:
+    """What a list that an operation makes, ``rows + others`` or ``[row] * 3``, leads to."""
+    displays = [each for each in (value.left, value.right) if isinstance(each, gast.List | gast.Tuple | gast.ListComp)]
+    for display in displays:
+        yield from leads(display, callee)
+    if isinstance(value.op, gast.Add):
+        paths = map(path_of, (value.left, value.right))
+        yield from (Lead(path + ELEMENTS) for path in paths if path is not None)
+    elif displays and isinstance(value.op, gast.Mult):
+        yield Lead(ELEMENTS)
+
+
+def _parts(found: Iterator[Lead]) -> Iterator[Lead]:
+    """What the elements of that lead to which these lead to."""
+    return (lead._replace(least=lead.least + 1) for lead in found)
+
+
+def _is_ellipsis(node: gast.AST) -> bool:
+    return isinstance(node, gast.Constant) and node.value is ...
+
+
+def _held(value: gast.AST) -> list[gast.AST | None]:
+    if isinstance(value, gast.IfExp):
+        return [value.body, value.orelse]
+    if isinstance(value, gast.NamedExpr):
+        return [value.value]
+    if isinstance(value, gast.BoolOp):
+        return list(value.values)
+    return list(value.values if isinstance(value, gast.Dict) else value.elts)
+
+
+def _through_call(call: gast.Call, callee: Callable[[gast.AST], Callee]) -> Iterator[Lead]:
+    what = callee(call.func)
+    given = argument_values(call)
+    if what in (Callee.OWN_VIEW, Callee.TAKES) and isinstance(call.func, gast.Attribute):
+        yield from leads(call.func.value, callee)
+    elif what is Callee.COPY:
+        path = path_of(call.func.value)
+        yield from [] if path is None else [Lead(path + ELEMENTS)]
+    elif what is Callee.PART:
+        for part in call.args:
+            yield from leads(part, callee) if isinstance(part, _DISPLAYS) else _parts(leads(part, callee))
+        for keyword in call.keywords:
+            yield from leads(keyword.value, callee)
+    elif what in (Callee.METHOD, Callee.USERS, Callee.UNKNOWN):
+        name = "*" if what is Callee.UNKNOWN else name_of(call.func)
+        yield Lead("", 0, Event("leads", name))
+        for part in given:
+            for lead in leads(part, callee):
+                yield lead._replace(by=lead.by or Event("returns", name))
+    elif what in (Callee.VIEW, Callee.ANY):
+        for part in given:
+            yield from leads(part, callee)

@@ -1,0 +1,91 @@
+"""Calls of a function after which it may read what it has given them, by positions in the text."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import gast
+
+from autograph._analysis.array_callees import Callee
+from autograph._analysis.array_paths import ELEMENTS, argument_values, leads, path_of, root_of
+from autograph._analysis.children import walk
+
+_Position = tuple[float, float]  # in the text: a line, and a column of it
+_NEVER: _Position = (math.inf, math.inf)
+
+
+def calls_before_reads(
+    body: Sequence[gast.AST], parts: Sequence[gast.AST], callee: Callable[[gast.AST], Callee]
+) -> set[int]:
+    """The lines of calls after which the function may read an argument by the name that it has had, or what it read of it before in
+    the same statement.
+
+    Args:
+      body: that of the function. parts: the nodes of its own scope. callee: tells what a called expression does.
+    """
+    reads = _reads(body)
+    lines: set[int] = set()
+    for statement in parts:
+        if not isinstance(statement, gast.stmt):
+            continue
+        bound = {path_of(target) for target in getattr(statement, "targets", ())}
+        begins, _ = _extent(statement)
+        _, ends = _extent(statement) if isinstance(statement, gast.Return) else (begins, _NEVER)
+        for call in _calls_in(statement):
+            first, last = _extent(call)
+            found = {lead.path for each in argument_values(call) for lead in leads(each, callee)}
+            paths = {path for path in found - bound if not path.endswith(ELEMENTS)}
+            if any(
+                _is_between(reads[root], begins, first) or _is_between(reads[root], last, ends)
+                for root in map(root_of, paths)
+            ):
+                lines.update(range(call.lineno, (call.end_lineno or call.lineno) + 1))
+    return lines
+
+
+def _reads(body: Sequence[gast.AST]) -> defaultdict[str, list[_Position]]:
+    """Where each name is read, in the order of the text. What is read in a loop may be read again until the loop ends."""
+    found: defaultdict[str, list[_Position]] = defaultdict(list)
+    parts: list[Any] = [part for node in body for part in walk(node)]
+    loops = sorted(_extent(part) for part in parts if isinstance(part, gast.For | gast.While))
+    outermost: list[tuple[_Position, _Position]] = []
+    for loop in loops:
+        if not outermost or loop[0] >= outermost[-1][1]:
+            outermost.append(loop)
+    for part in parts:
+        if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load):
+            position, _ = _extent(part)
+            found[part.id].append(position)
+            place = bisect.bisect(outermost, (position, _NEVER)) - 1
+            if place >= 0 and position < outermost[place][1]:
+                found[part.id].append(outermost[place][1])
+    for positions in found.values():
+        positions.sort()
+    return found
+
+
+def _is_between(positions: list[_Position], start: _Position, end: _Position) -> bool:
+    place = bisect.bisect_left(positions, start)
+    return place < len(positions) and positions[place] < end
+
+
+def _extent(node: Any) -> tuple[_Position, _Position]:
+    """Where in the text a node begins and ends."""
+    begins = node.lineno, node.col_offset
+    return begins, (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+
+
+def _calls_in(statement: gast.stmt) -> Iterator[gast.Call]:
+    """The calls of a statement that are in no statement or function in it."""
+    pending = [statement]
+    while pending:
+        for child in gast.iter_child_nodes(pending.pop()):
+            if isinstance(child, gast.stmt | gast.Lambda):
+                continue
+            if isinstance(child, gast.Call):
+                yield child
+            pending.append(child)

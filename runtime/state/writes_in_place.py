@@ -1,0 +1,42 @@
+"""Writes to arrays in place: of a function with ``out=``, say, into a place, and what is refused of a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+
+from autograph.runtime.errors import StagingError
+from autograph.runtime.state.given_arrays import ArrayView, LocalArray, is_given
+from autograph.runtime.tracing.caller_arrays import will_write
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import LOCAL, hold_arrays
+
+
+def note_write(target: Any, refusal: Exception) -> None:
+    """Note a write to a place that is to be refused if only the caller of what is traced could see it."""
+    while isinstance(target, ArrayView):
+        target = target._base
+    if LOCAL.repeated is not None and isinstance(target, LocalArray):
+        LOCAL.repeated.note_write(target, refusal)
+
+
+def in_place(target: Any, new: Callable[[Any], Any], what: str) -> None:
+    """Let an array hold what ``new`` returns for it.
+
+    Raises:
+      StagingError: it is a value, which nothing can change.
+    """
+    if is_given(target):
+        target.become(new(jnp.asarray(target.value)).astype(target._type.dtype))
+    else:
+        will_write(target)
+    refusal = StagingError(
+        f"{user_location()}\n  {what} writes into an array in place: JAX arrays are immutable, and arrays that a function makes of traced "
+        "values are such.\n  Bind a new array to the variable."
+    )
+    note_write(target, refusal)
+    if not is_given(target):
+        hold_arrays(refusal)
+        raise refusal
