@@ -95,7 +95,7 @@ class _Calls:
 CALLS = _Calls()
 
 
-def ticks() -> Callable[..., int]:
+def _ticks() -> Callable[..., int]:
     """What a `Dispatcher` counts with that has seen no call."""
     number = 0
 
@@ -121,11 +121,11 @@ class Dispatcher:
         self,
         parameters: Arguments,
         has_defaults: bool,
-        tick: Callable[..., int],
+        tick: Callable[..., int] | None,
         otherwise: Callable[..., Any],
         reported: Callable[[BaseException], BaseException | None],
     ) -> None:
-        """Leave calls to ``otherwise`` that no block is for; ``tick`` has counted those before."""
+        """Leave calls to ``otherwise`` that no block is for; ``tick`` has counted those before, if there were any."""
         self._parameters, self._has_defaults = parameters, has_defaults
         self._environment = {
             "otherwise": otherwise,
@@ -133,7 +133,7 @@ class Dispatcher:
             "Redone": (StateNeeded, ArgumentsChanged, ArraysWritten, TracersLeaked),
         }
         self._blocks: dict[Any, _Seen] = {}
-        self.tick = tick
+        self.tick = tick or _ticks()
         self.check: Check | None = None
         self.function: Callable[..., Any] | None = None
 

@@ -30,7 +30,6 @@ from autograph.runtime.function.dispatch import (
     referred,
     reported,
     through_cache,
-    ticks,
 )
 from autograph.runtime.function.methods import Bound, identity, is_method
 from autograph.runtime.function.options import Options as Options
@@ -159,7 +158,7 @@ class Function(Made, Generic[P, R], Forwarding):
             self._captures: Captures | None = None
             self._captured: Any = None
             self._bound.clear()
-            self._use_no_blocks(ticks())
+            self._use_no_blocks(None)
 
     @overload
     def __get__(self, instance: None, owner: type) -> Function[P, R]: ...
@@ -385,7 +384,7 @@ class Function(Made, Generic[P, R], Forwarding):
         with self._lock:
             self._use_no_blocks(self._dispatcher.tick)
 
-    def _use_no_blocks(self, tick: Callable[..., int]) -> None:
+    def _use_no_blocks(self, tick: Callable[..., int] | None) -> None:
         self._dispatcher = Dispatcher(
             self._arguments, self._options.input_signature is None, tick, through_cache(self._reference), reported
         )
