@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from autograph.runtime.function import reads
 
 SCALE = 2
 TABLE = [1, 2]
@@ -281,3 +282,27 @@ def test_an_object_that_a_trace_made_is_looked_at_afterwards():
     whole.part.rate = 3
     assert float(whole.scaled(one())) == 3
     assert whole.scaled.experimental_get_tracing_count() == 3
+
+
+@pytest.mark.parametrize("depth", [3, 30])
+def test_functions_that_lead_to_each_other_are_looked_at_once(monkeypatch, depth):
+    """Not again for each of them: what else is captured, large arrays of NumPy's among it, would be compared that often."""
+    walks = []
+    monkeypatch.setattr(reads, "_walk_all", lambda *args, _all=reads._walk_all: walks.append(0) or _all(*args))
+    begun = []
+    monkeypatch.setattr(
+        reads._Walk, "__init__", lambda self, *args, _init=reads._Walk.__init__: begun.append(0) or _init(self, *args)
+    )
+
+    def linked(inner):
+        return lambda x: inner(x) + 1
+
+    steps = [1.0]
+    f = lambda x: x + steps[0]  # noqa: E731
+    for _ in range(depth):
+        f = linked(f)
+    compiled = ag.function(f)
+    assert float(compiled(jnp.float32(0))) == depth + 1
+    assert len(begun) == len(walks)  # none had to begin again
+    steps[0] = 2.0
+    assert float(compiled(jnp.float32(0))) == depth + 2 and compiled.experimental_get_tracing_count() == 2

@@ -6,6 +6,7 @@ import functools
 import gc
 import inspect
 import random
+import sys
 import weakref
 from pathlib import Path
 from queue import SimpleQueue
@@ -181,6 +182,62 @@ def test_calls_on_the_quick_way_count_between_traces(recwarn):
         for _ in range(10):
             f(jnp.ones(size))
     assert not [w for w in recwarn if "was traced" in str(w.message)]
+
+
+@pytest.mark.parametrize(("between", "is_told"), [(0, True), (1, False), (30, False)])
+def test_calls_of_one_program_count_until_enough_of_them_have_come(recwarn, between, is_told):
+    f = ag.function(lambda x: x + 1)
+    for _ in range(between + 1):
+        f(jnp.ones(50))
+    for size in range(1, 7):
+        for _ in range(between + 1):
+            f(jnp.ones(size))
+    assert bool([w for w in recwarn if "was traced" in str(w.message)]) == is_told
+
+
+@pytest.mark.filterwarnings("ignore::autograph.StagingWarning")
+@pytest.mark.parametrize("times", [1, 30])
+def test_the_program_that_is_dropped_was_used_before_the_others(times):
+    f, x = ag.function(lambda x, n: x * n, cache_limit=3), jnp.ones(2)
+    for n in (1, 2, 3, *[2] * times, *[3] * times, *[2] * times, 1):
+        f(x, n)
+    f(x, 4)  # 3 goes
+    known = f.experimental_get_tracing_count()
+    f(x, 1), f(x, 2), f(x, 4)
+    assert f.experimental_get_tracing_count() == known == 4
+    f(x, 3)
+    assert f.experimental_get_tracing_count() == known + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "frames"),
+    [
+        ("one array", ["call"]),
+        ("a list of 50 arrays", ["call"]),
+        ("captured function and scalar", ["call"]),
+        ("one array, symbolic dimension", ["call"]),
+        ("a method", ["__get__", "call"]),
+        ("ten Variables written", ["call", "call"]),
+    ],
+)
+def test_frames_of_ours_in_a_call(name, frames):
+    call, _ = dispatch.cases()[name]
+    for _ in range(20):
+        call()
+    seen = []
+
+    def note(frame, event, _):
+        if event == "call" and not frame.f_code.co_filename.startswith(
+            (dispatch.__file__, str(Path(jax.__file__).parent))
+        ):
+            seen.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    assert seen == frames
 
 
 def test_an_error_on_the_quick_way_shows_no_frame_of_ours():

@@ -10,6 +10,7 @@ import pytest
 import autograph as ag
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.optimize.bounds import bounds_of_result
+from autograph.tools.bench import first_call
 
 
 def operations(jaxpr):
@@ -233,3 +234,19 @@ def test_what_no_iteration_sets_after_all_has_no_value():
         return n if found is None else found
 
     assert jax.jit(ag.convert(program))(5) == ag.function(program)(5) == program(5)
+
+
+def test_the_work_for_numbers_of_a_carry_grows_as_their_number(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(jax_compat, "name_of", lambda each, _name=jax_compat.name_of: asked.append(0) or _name(each))
+    counts = []
+    for count in (10, 40):
+        names = [f"v{k}" for k in range(count)]
+        lines = [f"{name} = {name} + {after}" for name, after in zip(names, [*names[1:], "v0"], strict=True)]
+        text = f"def f(n):\n    {' = '.join(names)} = 1\n    for i in range(n):\n        " + "\n        ".join(lines)
+        asked.clear()
+        f = first_call.loaded(f"{text}\n    return v0\n", tmp_path).f
+        ag.function(f).trace(jnp.int32(3))
+        counts.append(len(asked))
+        assert int(ag.function(f)(jnp.int32(3))) == f(3)
+    assert counts[1] < 6 * counts[0]

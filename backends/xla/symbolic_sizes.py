@@ -143,12 +143,23 @@ def _size_fits(mine: Any, size: Any, sizes: dict[str, Any]) -> bool:
     return (is_symbolic_size(size) or size >= 1) and bool(sizes.setdefault(str(mine), size) == size)
 
 
-class OpenProgram:
+class OpenProgram(functools.partial[Any]):
     """A jitted function of arrays; what it runs for some types is the one trace that admits them.
 
     The specs are those of its last operands. What comes before them (the values of Variables) has no open
-    sizes.
+    sizes. A call goes on to what is jitted in C, as a partial function of nothing.
     """
+
+    def __new__(cls, function: Callable[..., Any], options: dict[str, Any], sizes: SymbolicSizes) -> OpenProgram:
+        def entry(*arrays: Any) -> Any:
+            mine = reference()
+            assert mine is not None
+            return mine._graph(arrays).call(*(mine._settled(array) for array in arrays))
+
+        entry.__name__ = entry.__qualname__ = function.__name__
+        made = super().__new__(cls, jax.jit(entry, **options))
+        reference = weakref.ref(made)
+        return made
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], sizes: SymbolicSizes) -> None:
         self._function = function
@@ -158,19 +169,6 @@ class OpenProgram:
         self._hopeless: set[Any] = set()  # shapes that could not be traced, with None for a symbolic dimension
         self._lock = threading.RLock()
         self._concrete = jax.jit(function)
-
-        me = weakref.ref(self)
-
-        def entry(*arrays: Any) -> Any:
-            mine = me()
-            assert mine is not None
-            return mine._graph(arrays).call(*(mine._settled(array) for array in arrays))
-
-        entry.__name__ = entry.__qualname__ = function.__name__
-        self._jitted = jax.jit(entry, **options)
-
-    def __call__(self, *arrays: Any) -> Any:
-        return self._jitted(*arrays)
 
     def trace(self, *arrays: Any) -> Any:
         """What was traced for arrays, or stand-ins, of these types."""

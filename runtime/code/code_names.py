@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import functools
 import types
@@ -162,13 +163,20 @@ class Readers:
         return type(value) in (int, float) and name not in self.used and not self.reads_all and name not in self._texts
 
     def add(self, value: Any) -> None:
-        """Take in the functions that calling this object runs."""
-        for function in user_functions(value):
-            cells = function.__closure__ or ()
-            key = (function.__code__, id(function.__globals__), *map(id, cells))
-            if key not in self._seen:
-                self._seen.add(key)
-                self._add(function, names_of(function.__code__), cells)
+        """Take in the functions that calling this object runs, and the functions among the globals and closure variables that they read.
+
+        What else these hold is not looked at here: who does so begins again for each function that is found by that.
+        """
+        pending = [value]
+        while pending:
+            for function in user_functions(pending.pop()):
+                cells = function.__closure__ or ()
+                key = (function.__code__, id(function.__globals__), *map(id, cells))
+                if key not in self._seen:
+                    self._seen.add(key)
+                    names = names_of(function.__code__)
+                    self._add(function, names, cells)
+                    pending += _functions_read(function, names, cells)
 
     def _add(self, function: types.FunctionType, names: Names, cells: tuple[types.CellType, ...]) -> None:
         namespace = function.__globals__
@@ -185,6 +193,19 @@ class Readers:
         self._attributes |= names.attributes_read
         self._globals |= names.globals_read
         self._texts |= names.texts
+
+
+def _functions_read(
+    function: types.FunctionType, names: Names, cells: tuple[types.CellType, ...]
+) -> list[types.FunctionType]:
+    """The functions that a function reads by their names."""
+    namespace = function.__globals__
+    found = [namespace.get(name) for name in names.globals_read if not name.startswith("__")]
+    for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
+        if name in names.free_read:
+            with contextlib.suppress(ValueError):  # not yet bound
+                found.append(cell.cell_contents)
+    return [value for value in found if type(value) is types.FunctionType]
 
 
 def is_partial(value: Any) -> bool:

@@ -5,6 +5,7 @@ of a loop.
 from __future__ import annotations
 
 import keyword
+import operator
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,8 +43,8 @@ class Check:
         body = "".join(f"        {line}\n" for line in lines)
         self.changed: Callable[[], bool] = defined(
             f"def changed():\n    try:\n{body}        return False\n    except {_FAILS}:\n        return True\n",
-            "changed",
             dict(environment),
+            "changed",
         )
 
     @classmethod
@@ -144,8 +145,8 @@ def block_source(number: int, parameters: Any, values: tuple[Any, ...], parts: S
     )
     run, result = f"{_OURS}run", f"{_OURS}result"
     block.lines += [
-        f"{_OURS}number += 1",
-        f"{entry}.used = {_OURS}number",
+        f"if {entry} is not {_OURS}last or {_OURS}number < {_OURS}enough:",
+        f"    {_OURS}number += 1; {_OURS}last = {entry}; {entry}.used = {_OURS}number",
         f"{run} = {entry}.direct",
         f"if {run} is None: return {entry}.call(({operands}{',' if are_arrays else ''}))",
         f"{result} = {run}({operands})",
@@ -169,7 +170,11 @@ def _all_at_once(lines: list[str], leaves: list[str], kinds: list[type], known: 
     """As `_one_by_one`, with all leaves in a tuple."""
     whole = f"{_OURS}leaves"
     lines.append(f"{whole} = ({_listed(leaves)})")
-    test = f"{_OURS}tuple({_OURS}map({_OURS}type, {whole})) == {known.name(tuple(kinds))}"
+    types = f"{_OURS}map({_OURS}type, {whole})"
+    if len(set(kinds)) == 1:  # as most long ones are; identity is compared first
+        test = f"{known.name(operator.countOf)}({types}, {known.name(kinds[0])}) == {len(kinds)}"
+    else:
+        test = f"{_OURS}tuple({types}) == {known.name(tuple(kinds))}"
     return [f"{whole}[{k}]" for k in range(len(kinds))], test
 
 
@@ -246,7 +251,8 @@ def dispatch_function(
     check: Check | None,
     environment: Mapping[str, Any],
     number: int,
-) -> tuple[Callable[..., Any], Callable[[], int]]:
+    counted: int,
+) -> tuple[Callable[..., Any], Callable[..., int]]:
     """A function that is called as the user's is, and leaves what no block is for to ``otherwise(args, kwargs)``.
 
     Args:
@@ -256,14 +262,17 @@ def dispatch_function(
       check: none of them is tried while something of this has changed.
       environment: ``otherwise``, ``reported`` and ``Redone``, what a call ends with that is to be made by ``otherwise``.
       number: how many calls there were before.
+      counted: of the calls that follow each other and run one program, so many are counted: a new number for each
+        is an object for each.
 
-    Returns: the function, and one that returns the number of the next call.
+    Returns: the function, and one that returns the number of the next call; or with 0, of the last, and counts anew from there.
     """
     names = _Parameters(parameters)
     known = {
         **{f"{_OURS}{name}": value for name, value in environment.items()},
         **{f"{_OURS}{kind.__name__}": kind for kind in (type, len, tuple, list, dict, map)},
-        **{f"{_OURS}missing": _MISSING, f"{_OURS}given": _given, f"{_OURS}number": number},
+        **{f"{_OURS}missing": _MISSING, f"{_OURS}given": _given},
+        **{f"{_OURS}number": number, f"{_OURS}enough": number + counted, f"{_OURS}last": None},
     }
     for block in blocks:
         known |= block.environment
@@ -274,7 +283,7 @@ def dispatch_function(
         lines += [f"if {_OURS}changed(): break"] if inlined is None else inlined
     for block in blocks:
         lines += ["while True:", *(f"    {line}" for line in block.lines)]
-    body = "\n".join(" " * 16 + line for line in lines)
+    body = "\n".join(" " * 12 + line for line in lines)
     if has_defaults:
         defaults = {name: f"{_OURS}default_{name}" for name in parameters.defaults}
         known |= {defaults[name]: value for name, value in parameters.defaults.items()}
@@ -283,34 +292,33 @@ def dispatch_function(
     args, kwargs = names.again()
     again = f"{args}, {kwargs}" if has_defaults else f"*{_OURS}given({args}, {names.positional}, {kwargs})"
     source = f"""
-def make({", ".join(known)}):
-    def call({names.head(defaults)}):
-        nonlocal {_OURS}number
-        try:
-            while True:
+def call({names.head(defaults)}):
+    global {_OURS}number, {_OURS}last
+    try:
+        while True:
 {body}
-                break
-        except {_OURS}Redone:  # a first call for other shapes touches Variables, or changes its arguments
-            pass
-        except BaseException as {_OURS}error:
-            {_OURS}cause = {_OURS}reported({_OURS}error)
-            if {_OURS}cause is None:
-                raise
-            raise {_OURS}cause from None
-        try:
-            return {_OURS}otherwise({again})
-        except BaseException as {_OURS}error:
-            {_OURS}cause = {_OURS}reported({_OURS}error)
-            if {_OURS}cause is None:
-                raise
-            raise {_OURS}cause from None
-    def tick():
-        nonlocal {_OURS}number
-        {_OURS}number += 1
-        return {_OURS}number
-    return call, tick
+            break
+    except {_OURS}Redone:  # a first call for other shapes touches Variables, or changes its arguments
+        pass
+    except BaseException as {_OURS}error:
+        {_OURS}cause = {_OURS}reported({_OURS}error)
+        if {_OURS}cause is None:
+            raise
+        raise {_OURS}cause from None
+    try:
+        return {_OURS}otherwise({again})
+    except BaseException as {_OURS}error:
+        {_OURS}cause = {_OURS}reported({_OURS}error)
+        if {_OURS}cause is None:
+            raise
+        raise {_OURS}cause from None
+def tick(step=1):
+    global {_OURS}number, {_OURS}enough
+    {_OURS}number += step
+    {_OURS}enough = {_OURS}number + {counted}
+    return {_OURS}number
 """
-    call, tick = defined(source, "make", {})(**known)
+    call, tick = defined(source, known, "call", "tick")
     call.__name__ = call.__qualname__ = parameters.name or "function"
     return call, tick
 
@@ -321,7 +329,7 @@ def refusal_of_call(parameters: Any, args: Sequence[Any], kwargs: Mapping[str, A
     if not names.are_free:
         return None
     source = f"def call({names.head(dict.fromkeys(parameters.defaults, 'None'))}): pass\n"
-    call = defined(source, "call", {})
+    call = defined(source, {}, "call")
     call.__name__ = call.__qualname__ = parameters.name or "function"
     try:
         call(*names.instance, *args, **kwargs)
@@ -381,7 +389,11 @@ def _taken_apart(values: Sequence[tuple[Any, str]], prefix: str, starred: bool) 
     return (lines, leaves) if all([visit(value, source) for value, source in values]) else None
 
 
-def defined(source: str, name: str, environment: dict[str, Any]) -> Any:
-    """The function of this name that the source defines, with these globals."""
+def defined(source: str, environment: dict[str, Any], *names: str) -> Any:
+    """The functions of these names that the source defines, or the one, with this environment.
+
+    It is their globals: what a function has as closure variables is copied at each call, whether it is used or not.
+    """
     exec(compile(source, _FILE, "exec"), environment)
-    return environment.pop(name)  # else the function and its globals would hold each other
+    made = [environment.pop(name) for name in names]  # else the functions and their globals would hold each other
+    return made[0] if len(made) == 1 else made

@@ -33,6 +33,7 @@ from autograph.runtime.function.outside_writes import is_part
 from autograph.runtime.layouts.static_values import BY_VALUE, SIMPLE, has_no_equality, weak_reference
 from autograph.runtime.signatures.changed_arguments import ArgumentParts
 from autograph.runtime.signatures.chosen_arguments import StaticArgument
+from autograph.runtime.signatures.retrace import FEW
 from autograph.runtime.signatures.signature import (
     Arguments,
     dictionary_key_types,
@@ -94,24 +95,37 @@ class _Calls:
 CALLS = _Calls()
 
 
+def _ticks() -> Callable[..., int]:
+    """What a `Dispatcher` counts with that has seen no call."""
+    number = 0
+
+    def tick(step: int = 1) -> int:
+        nonlocal number
+        number += step
+        return number
+
+    return tick
+
+
 class Dispatcher:
     """Writes the function that calls go through.
 
     Attributes:
       function: that function; None while no call has been seen that it could be written for.
       check: whether what the user's function reads from outside is not as it was; None if there is nothing.
-      tick: counts a call that no block is for, and returns its number; blocks count the others.
+      tick: counts a call that no block is for, and returns its number; with 0, the number of the last call, from which blocks
+        count anew: they count the others, of the same program in a row those that a warning of many traces could ask for.
     """
 
     def __init__(
         self,
         parameters: Arguments,
         has_defaults: bool,
-        tick: Callable[[], int],
+        tick: Callable[..., int] | None,
         otherwise: Callable[..., Any],
         reported: Callable[[BaseException], BaseException | None],
     ) -> None:
-        """Leave calls to ``otherwise`` that no block is for; ``tick`` has counted those before."""
+        """Leave calls to ``otherwise`` that no block is for; ``tick`` has counted those before, if there were any."""
         self._parameters, self._has_defaults = parameters, has_defaults
         self._environment = {
             "otherwise": otherwise,
@@ -119,7 +133,7 @@ class Dispatcher:
             "Redone": (StateNeeded, ArgumentsChanged, ArraysWritten, TracersLeaked),
         }
         self._blocks: dict[Any, _Seen] = {}
-        self.tick = tick
+        self.tick = tick or _ticks()
         self.check: Check | None = None
         self.function: Callable[..., Any] | None = None
 
@@ -160,7 +174,7 @@ class Dispatcher:
         if self._blocks:
             blocks = [seen.block for seen in self._blocks.values()]
             self.function, self.tick = dispatch_function(
-                self._parameters, self._has_defaults, blocks, self.check, self._environment, self.tick()
+                self._parameters, self._has_defaults, blocks, self.check, self._environment, self.tick(), FEW
             )
 
 

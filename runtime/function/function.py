@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
-import itertools
 import threading
 import types
 import weakref
@@ -159,7 +158,7 @@ class Function(Made, Generic[P, R], Forwarding):
             self._captures: Captures | None = None
             self._captured: Any = None
             self._bound.clear()
-            self._use_no_blocks(itertools.count(1).__next__)
+            self._use_no_blocks(None)
 
     @overload
     def __get__(self, instance: None, owner: type) -> Function[P, R]: ...
@@ -385,7 +384,7 @@ class Function(Made, Generic[P, R], Forwarding):
         with self._lock:
             self._use_no_blocks(self._dispatcher.tick)
 
-    def _use_no_blocks(self, tick: Callable[[], int]) -> None:
+    def _use_no_blocks(self, tick: Callable[..., int] | None) -> None:
         self._dispatcher = Dispatcher(
             self._arguments, self._options.input_signature is None, tick, through_cache(self._reference), reported
         )
@@ -499,6 +498,7 @@ class Function(Made, Generic[P, R], Forwarding):
                     if function is not None:
                         traced = dataclasses.replace(traced, rooms=dict(entry.program.rooms_asked))
                         function._log.add(traced, None if function._is_asked else entry.used)  # only a trace that ends
+                        function._dispatcher.tick(0)
                         function.is_part_of_traces |= returns_objects(result)
                     changes = changes_of(parts, arguments.names(len(values)), name, converted, taken, left)
                     if changes is None:

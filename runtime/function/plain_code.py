@@ -58,7 +58,7 @@ class PlainCode:
                 f"def values():\n    try:\n{tests}        return ({''.join(f'{each}, ' for each in self._sources)})\n"
             )
             source += "    except (AttributeError, KeyError, ValueError): return None\n"
-            self._compiled = defined(source, "values", self._environment)
+            self._compiled = defined(source, self._environment, "values")
         return self._compiled()
 
     def knowing(self, values: Sequence[Any]) -> PlainCode | None:

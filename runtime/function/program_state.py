@@ -41,7 +41,7 @@ class State:
         # and what it calls may look at the Variables.
         self._donates = program._donates and bool(written) and not program._calls_python
         if self._donates:
-            COMMITS.give_arrays_away = True
+            COMMITS.begin_to_give_away()
         self._jitted = program._compiled(self._enter, len(self.variables), len(written) if self._donates else 0)
         self._keeping = program._compiled(self._enter, len(self.variables)) if self._donates else self._jitted
         self._staging = staging()
@@ -111,7 +111,7 @@ class State:
         elif not self.written:  # one look at all values, which nobody takes away, needs no lock
             lines = [read, f"return jitted({values}{given})[0]"]
         else:
-            free = "not commits.holders and " if self._are_plain else ""
+            free = "not commits.busy and " if self._are_plain else ""
             run = [
                 f"number = commits.number; {read}",
                 f"result, new = jitted({values}{given})",
@@ -130,29 +130,31 @@ class State:
                     "    held.extend(map(acquire, locks, at_once))",
                     "    if all(held):",
                 ]
-                lines += ["        commits.holders += 1; counted = 1", *(f"        {line}" for line in run), "finally:"]
-                lines += ["    commits.holders -= counted", "    any(map(release, compress(locks, held)))", holding_all]
-        body = "\n        ".join(lines)
+                lines += ["        commits.busy += 1; counted = 1", *(f"        {line}" for line in run), "finally:"]
+                lines += ["    commits.busy -= counted", "    any(map(release, compress(locks, held)))", holding_all]
+        body = "\n    ".join(lines)
         current, running = self._staging.running()
         locks = [variable._lock.lock for variable in self.written]
         environment = {
             "locks": locks, "acquire": _ACQUIRE, "release": _RELEASE, "at_once": _AT_ONCE, "compress": itertools.compress,
-            "LOCAL": LOCAL, "state": self, "inside": self._inside, "holding_all": self._holding_all,
+            "state": self, "otherwise": self._otherwise, "holding_all": self._holding_all,
             "jitted": self._jitted, "Guarded": Guarded, "commits": COMMITS, "current": current, "running": running,
             **{f"v{k}": v for k, v in enumerate(self.variables)},
         }  # fmt: skip
         source = f"""
-def make({", ".join(environment)}):
-    def call({given}):
-        if current(None) is not running or LOCAL.frame is not None:
-            return inside(({given}))
-        if commits.give_arrays_away or commits.holders or state.waits:
-            {holding_all}
-        {body}
-    return call
+def call({given}):
+    if current(None) is not running or commits.busy or state.waits:
+        return otherwise(({given}))
+    {body}
 """
-        made: Callable[..., Any] = defined(source, "make", {})(**environment)
+        made: Callable[..., Any] = defined(source, environment, "call")
         return made
+
+    def _otherwise(self, arrays: Sequence[Any]) -> Any:
+        """A call that may be in a trace, or while something of `Commits.busy` goes on, or that waits."""
+        if LOCAL.frame is not None or not self._staging.is_outside():
+            return self._inside(arrays)
+        return self._holding_all(arrays)
 
     def _holding_all(self, arrays: Sequence[Any]) -> Any:
         if not self.written and not COMMITS.give_arrays_away:
@@ -167,7 +169,7 @@ def make({", ".join(environment)}):
             held.extend(map(_ACQUIRE, locks, _AT_ONCE))
             if not all(held):
                 self._wait_for_locks(held)
-            COMMITS.holders += 1
+            COMMITS.busy += 1
             counted = 1
             values = values_of(self.variables)
             if self._donates:
@@ -181,7 +183,7 @@ def make({", ".join(environment)}):
             commit(self.written, new)
             return result
         finally:
-            COMMITS.holders -= counted
+            COMMITS.busy -= counted
             any(map(_RELEASE, itertools.compress(locks, held)))
 
     def _wait_for_locks(self, held: list[bool]) -> None:

@@ -24,8 +24,9 @@ class Commits:
 
     Attributes:
       number: how many times Variables have been given new values.
-      holders: how many times locks of Variables are held now. A program that holds none (`State.function`) takes what it has
-        read for overtaken while there are any: whoever holds one may have read, too, and is to write.
+      busy: how many times locks of Variables are held now, and functions are recorded; and once more as soon as some program
+        gives arrays away. A program that holds no lock (`State.function`) asks nothing else before it begins, and takes what
+        it has read for overtaken if this is not zero after it: whoever holds a lock may have read, too, and is to write.
       give_arrays_away: whether some program gives the arrays of Variables away: values that were read may be gone then.
     """
 
@@ -33,7 +34,14 @@ class Commits:
         self.give_arrays_away = False
         self.lock = threading.Lock()
         self.number = 0
-        self.holders = 0
+        self.busy = 0
+
+    def begin_to_give_away(self) -> None:
+        """Some program is to give arrays away."""
+        with self.lock:
+            if not self.give_arrays_away:
+                self.give_arrays_away = True
+                self.busy += 1
 
 
 COMMITS = Commits()
@@ -52,10 +60,10 @@ class VariableLock:
 
     def __enter__(self) -> None:
         self.lock.acquire()
-        COMMITS.holders += 1
+        COMMITS.busy += 1
 
     def __exit__(self, *_: object) -> None:
-        COMMITS.holders -= 1
+        COMMITS.busy -= 1
         self.lock.release()
 
 

@@ -22,7 +22,7 @@ from autograph.runtime.layouts.list_room import Rooms
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.assignable import Assignable
 from autograph.runtime.state.assigned_derivatives import AssignedDerivatives
-from autograph.runtime.state.commits import GIVEN_AWAY, VariableLock, commit
+from autograph.runtime.state.commits import COMMITS, GIVEN_AWAY, VariableLock, commit
 from autograph.runtime.state.processes import is_readable
 from autograph.runtime.tracing.locations import user_line, user_location
 from autograph.runtime.tracing.recording import LOCAL, count_effect
@@ -99,10 +99,12 @@ class Frame:
             if outer is not None:
                 outer.statements.include(self.statements)
             self.place = STAGING.place()
+            COMMITS.busy += 1
             try:
                 outputs = list(block(*operands))
                 return outputs + [initial for _, initial in self.created if initial is not None]
             finally:
+                COMMITS.busy -= 1
                 LOCAL.frame, self.place = outer, None
 
         run.__wrapped__ = block  # type: ignore[attr-defined]

@@ -78,8 +78,9 @@ def _settled(
     invars = program.jaxpr.invars
     given = {var: None if each is None else _fitting(each, var.aval) for var, each in zip(invars, start, strict=True)}
     pending = {}
+    sums = {id(each.outvars[0]): each for each in program.jaxpr.eqns if jax_compat.name_of(each) == "add"}
     for k, result in results.items():
-        step, first = _step(program.jaxpr, invars[k], result), start[k]
+        step, first = _step(sums.get(id(result)), invars[k]), start[k]
         if step is None or first is None:
             pending[invars[k]] = result
             continue
@@ -95,14 +96,13 @@ def _settled(
             del pending[var]  # whatever the result is, it is cast to this type
 
 
-def _step(jaxpr: Any, variable: Any, result: Any) -> int | None:
-    """The constant that each iteration adds to a number of the carry."""
-    for equation in jaxpr.eqns:
-        if jax_compat.name_of(equation) == "add" and equation.outvars[0] is result and variable in equation.invars:
-            (other,) = [atom for atom in equation.invars if atom is not variable] or [None]
-            bounds = bounds_of_value(other.val) if other is not None and is_literal(other) else None
-            return bounds[0] if bounds is not None and bounds[0] == bounds[1] else None
-    return None
+def _step(equation: Any, variable: Any) -> int | None:
+    """The constant that each iteration adds to a number of the carry, as far as this addition, if any, makes the next."""
+    if equation is None or variable not in equation.invars:
+        return None
+    (other,) = [atom for atom in equation.invars if atom is not variable] or [None]
+    bounds = bounds_of_value(other.val) if other is not None and is_literal(other) else None
+    return bounds[0] if bounds is not None and bounds[0] == bounds[1] else None
 
 
 def _counted(first: Bounds, step: int, length: int | None, aval: Any) -> Bounds | None:

@@ -226,14 +226,13 @@ class Carry:
         Args:
           rebound: the cells that an iteration rebinds.
         """
+        functions = [leaf for leaf in leaves if type(leaf) is FunctionType]
+        if not functions:  # as of most variables; the rest takes as long as there are others
+            return
         own = {id(variable.cell) for variable in self.variables if isinstance(variable, CellVariable)}
         dropped = {id(cell) for cell in rebound} - own
-        for leaf in leaves if dropped else ():
-            cells = (
-                zip(leaf.__code__.co_freevars, leaf.__closure__ or (), strict=True)
-                if type(leaf) is FunctionType
-                else ()
-            )
+        for leaf in functions if dropped else ():
+            cells = zip(leaf.__code__.co_freevars, leaf.__closure__ or (), strict=True)
             names = [name for name, cell in cells if id(cell) in dropped]
             if names and leaf is not carried.entry:
                 raise StagingError(
