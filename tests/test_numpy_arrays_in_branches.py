@@ -55,6 +55,17 @@ def in_a_loop(v, k):
     return q, counts
 
 
+def to_outputs(v, k):
+    c, f, i = np.zeros(3), np.zeros(2), np.zeros(2)
+    d = c
+    if v[0] > 0:
+        np.add(c, 1, out=c)
+        np.multiply(c, 3, c)
+        np.sqrt(c, out=c, where=c > 1)
+        np.modf(np.array([1.5, 2.25]), f, i)
+    return c, d, f, i
+
+
 class Model:
     def __init__(self):
         self.w = np.ones((2, 3))
@@ -93,7 +104,7 @@ def lists_in_indices(v, k):
     return read, q
 
 
-PROGRAMS = [reflected, parts, whole, in_a_loop, in_a_method, rows_swapped, lists_in_indices]
+PROGRAMS = [reflected, parts, whole, in_a_loop, to_outputs, in_a_method, rows_swapped, lists_in_indices]
 CASES = [([1.0, 2.0, 3.0], 2), ([-1.0, 2.0, 3.0], 1)]
 
 

@@ -19,6 +19,7 @@ from autograph.runtime.containers.writing_functions import DRAWING, WRITING, at,
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.statement_variables import items_of_sequence, value_of
 from autograph.runtime.state.array_operators import plain
+from autograph.runtime.state.given_arrays import is_given
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
@@ -71,9 +72,11 @@ def joined(target: Any, key: Any) -> Any:
 def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         traced = any(map(has_tracer, args)) or (kwargs and any(map(has_tracer, kwargs.values())))
-        if not traced:
+        out = args[function.nin :] if isinstance(function, np.ufunc) else ()
+        out = out or kwargs.get("out")
+        if not traced and not any(map(is_given, out if isinstance(out, tuple) else (out,))):
             return function(*args, **kwargs)
-        if kwargs.get("out") is not None or (isinstance(function, np.ufunc) and len(args) > function.nin):
+        if out is not None:
             return into(function, call, args, kwargs)
         if any(map(is_traced_list, (*args, *kwargs.values()))):  # of which NumPy makes arrays
             named = {name: _as_array(value) for name, value in kwargs.items()}
