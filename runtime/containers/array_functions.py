@@ -70,13 +70,15 @@ def joined(target: Any, key: Any) -> Any:
 
 
 def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
+    writes = function in WRITING or getattr(function, "__name__", None) == "at"  # to its first argument
+
     def call(*args: Any, **kwargs: Any) -> Any:
         traced = any(map(has_tracer, args)) or (kwargs and any(map(has_tracer, kwargs.values())))
         out = args[function.nin :] if isinstance(function, np.ufunc) else ()
-        out = out or kwargs.get("out")
+        out = out or (args[:1] if writes else kwargs.get("out"))
         if not traced and not any(map(is_given, out if isinstance(out, tuple) else (out,))):
             return function(*args, **kwargs)
-        if out is not None:
+        if out is not None and not writes:
             return into(function, call, args, kwargs)
         if any(map(is_traced_list, (*args, *kwargs.values()))):  # of which NumPy makes arrays
             named = {name: _as_array(value) for name, value in kwargs.items()}
