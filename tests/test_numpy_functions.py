@@ -300,3 +300,110 @@ def written_to_items(x):
 
 def test_the_items_of_an_array_are_written_instead():
     np.testing.assert_allclose(ag.function(written_to_items)(jnp.float32(2)), written_to_items(np.float32(2)))
+
+
+OF_TUPLES = {
+    "argmin": lambda x, y: np.argmin((x, y)),
+    "a pair beside numbers": lambda x, y: (
+        np.dot((x, y), (1, 2)),
+        np.interp(x, (0, 1), (0, y)),
+        np.average((x, y), weights=(1, 3)),
+    ),
+    "rows": lambda x, y: (np.linalg.solve(((x, 1), (0, y)), (1, 2)), np.cross((x, y, 0), (0, 0, 1))),
+    "axes stay axes": lambda x, y: (np.sum(((x, y), (y, x)), axis=(0, 1)), np.full((2, 2), x)),
+    "searches": lambda x, y: (np.unique((x, y, x)), np.nonzero((x > 0, y > 0)), np.flatnonzero([x > 0, y > 0])),
+    "choices": lambda x, y: (np.where((x > 0, y > 0), (1, 2), (3, 4)), np.searchsorted((0, 1, 2), x)),
+    "r_ and c_": lambda x, y: (np.r_[x, y, 1.5], np.c_[[x, y], [1, 2]], np.r_[0:2, x]),
+}
+
+
+@pytest.mark.parametrize("name", OF_TUPLES)
+def test_pythons_tuples_are_arrays(name):
+    function = OF_TUPLES[name]
+    for pair in ((0.5, -2.0), (-1.0, 3.0)):
+        found = ag.function(function)(*map(jnp.float32, pair))
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), found, function(*pair))
+
+
+OF_ARRAYS = {
+    "sorts of a kind": lambda x: (
+        np.argsort(-x, kind="stable"),
+        np.sort(x, kind="mergesort"),
+        x.argsort(kind="stable"),
+    ),
+    "methods": lambda x: (x.nonzero(), x.take([0, 1]), x.repeat([1] * len(x)), x.searchsorted([1, 2])),
+    "designs": lambda x: (np.c_[np.ones(len(x)), x, x**2], np.r_[0, x], np.c_[x]),
+    "counts": lambda x: (np.bincount(x), np.bincount(x, minlength=9), np.bincount(x, weights=x * 0.5)),
+    "counts of some": lambda x: (np.bincount(x[x > 0]), np.flatnonzero(np.bincount(x[x > 9])), len(np.bincount(x))),
+    "runs": lambda x: run_lengths(x),
+    "joined": lambda x: (np.r_[x[x > 1], 5], np.c_[x[x > 1], x[x > 1]]),
+}
+
+
+def run_lengths(x):
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(x)) + 1))
+    lengths = np.diff(np.append(starts, len(x)))
+    return x[starts], lengths, np.repeat(x[starts], lengths)
+
+
+@pytest.mark.parametrize("name", OF_ARRAYS)
+@pytest.mark.parametrize("numbers", [[1, 1, 2, 2, 0, 3], [4, 0, 0], [0]], ids=str)
+def test_functions_of_integers_are_numpys(name, numbers):
+    function = OF_ARRAYS[name]
+    wanted = function(np.array(numbers + [2]))
+    found = ag.function(function)(jnp.array(numbers + [2]))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), found, wanted)
+
+
+def test_negative_numbers_are_not_counted():
+    with pytest.raises(ValueError, match="must have no negative elements"):
+        ag.function(lambda x: np.bincount(x))(jnp.array([1, -1]))
+
+
+def places_of_positive(x):
+    found, total = [], 0.0
+    for (i, j), v in np.ndenumerate(x):
+        if v > 0:
+            found.append((i, j))
+            total += v * i
+    return found, total
+
+
+def largest_place(x):
+    return (
+        max(np.ndenumerate(x), key=lambda pair: pair[1]),
+        [v for (i,), v in np.ndenumerate(x[0]) if v > 0],
+        list(np.ndenumerate(x[0, 0])),
+    )
+
+
+def pairs(x):
+    total = 0.0
+    for v in np.nditer(x, order="C"):
+        if v > 0:
+            total += v
+    for a, b in np.nditer([x[0], x[1]]):
+        total += a * b
+    return total
+
+
+@pytest.mark.parametrize("function", [places_of_positive, largest_place, pairs])
+def test_loops_over_elements(function):
+    for rows in ([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]], [[-1.0], [-2.0]]):
+        x = np.array(rows, np.float32)
+        found = ag.function(function)(jnp.asarray(x))
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), found, function(x))
+    mapped = jax.vmap(ag.convert(pairs))(jnp.stack([x, 2 * x]))
+    np.testing.assert_allclose(mapped, [pairs(x), pairs(2 * x)], rtol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, {"op_flags": ["readwrite"], "order": "C"}], ids=["order", "writes"])
+def test_nditer_in_the_order_of_the_memory_is_refused(options):
+    def total(x):
+        found = 0.0
+        for v in np.nditer(x, **options):
+            found = found + v
+        return found
+
+    with pytest.raises(ag.StagingError, match=r"np\.nditer\(x, order='C'\)"):
+        ag.function(total)(jnp.ones((2, 2)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import types
@@ -15,14 +16,19 @@ import numpy as np
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
 from autograph.runtime.containers.writing_functions import DRAWING, WRITING, at, into, itself_or
+from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.statement_variables import items_of_sequence, value_of
+from autograph.runtime.state.array_operators import plain
+from autograph.runtime.state.given_arrays import is_given
 from autograph.runtime.tracing.language import LANGUAGE
+from autograph.runtime.tracing.locations import user_location
 
 # They call functions of the user's, or read and write files.
 _NOT_ARRAY_FUNCTIONS = frozenset(
     ["apply_along_axis", "apply_over_axes", "frompyfunc", "fromfunction", "fromiter", "piecewise", "vectorize"]
     + ["fromfile", "load", "save", "savez", "printoptions", "set_printoptions", "get_printoptions", "iterable"]
 )
+_SIZES = frozenset(["axis", "axes", "shape"])  # which NumPy does not make arrays of
 # They take arrays in a list or tuple.
 _JOINING = frozenset(["concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack"])
 
@@ -40,23 +46,53 @@ def has_twin(function: Any) -> bool:
         return False
 
 
+def function_of_method(method: types.MethodType) -> Any:
+    """The function of NumPy's for a method of a traced array that JAX's method takes other arguments than; None for any other."""
+    array = method.__self__
+    if not isinstance(array, jax.core.Tracer):
+        return None
+    return next((function for name, function in _OF_METHODS.items() if method == getattr(array, name)), None)
+
+
+def joined(target: Any, key: Any) -> Any:
+    """``np.r_[key]`` or ``np.c_[key]`` with traced values in the key; None of another target, and where all is known."""
+    if target is not np.r_ and target is not np.c_:
+        return None
+    parts = key if type(key) is tuple else (key,)
+    if not any(map(has_tracer, parts)) and not any(hasattr(type(part), "__autograph_rows__") for part in parts):
+        return None
+    parts = tuple(map(array_of_traced, parts))
+    if any(isinstance(part, slice | str) for part in parts) or (
+        target is np.r_ and any(np.ndim(part) > 1 for part in parts)
+    ):
+        return getattr(jnp, "r_" if target is np.r_ else "c_")[parts]
+    return LANGUAGE.operators.call(np.hstack if target is np.r_ else np.column_stack)(parts)
+
+
 def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
+    writes = function in WRITING or getattr(function, "__name__", None) == "at"  # to its first argument
+
     def call(*args: Any, **kwargs: Any) -> Any:
-        traced = any(map(_has_tracer, args)) or (kwargs and any(map(_has_tracer, kwargs.values())))
-        if not traced:
+        traced = any(map(has_tracer, args)) or (kwargs and any(map(has_tracer, kwargs.values())))
+        out = args[function.nin :] if isinstance(function, np.ufunc) else ()
+        out = out or (args[:1] if writes else kwargs.get("out"))
+        if not traced and not any(map(is_given, out if isinstance(out, tuple) else (out,))):
             return function(*args, **kwargs)
-        if kwargs.get("out") is not None or (isinstance(function, np.ufunc) and len(args) > function.nin):
+        if out is not None and not writes:
             return into(function, call, args, kwargs)
         if any(map(is_traced_list, (*args, *kwargs.values()))):  # of which NumPy makes arrays
             named = {name: _as_array(value) for name, value in kwargs.items()}
             return LANGUAGE.operators.call(function)(*map(_as_array, args), **named)
         try:
             return twin(*args, **kwargs)
-        except TypeError:  # of a list perhaps, of which NumPy makes an array
-            if not any(isinstance(value, list) for value in (*args, *kwargs.values())):
-                raise
-            named = {name: _of_list(value) for name, value in kwargs.items()}
-            return twin(*map(_of_list, args), **named)
+        except StagingError:
+            raise
+        except TypeError as error:  # of a list perhaps, of which NumPy makes an array
+            for convert in (array_of_list, array_of_sequence):
+                with contextlib.suppress(TypeError):
+                    named = {name: value if name in _SIZES else convert(value) for name, value in kwargs.items()}
+                    return twin(*map(convert, args), **named)
+            raise error
 
     return functools.update_wrapper(call, function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
 
@@ -66,14 +102,32 @@ def _as_array(value: Any) -> Any:
     return LANGUAGE.operators.call(np.asarray)(value) if is_traced_list(value) else value
 
 
-def _of_list(value: Any) -> Any:
-    """The array of a list of Python's; anything else as it is."""
-    return LANGUAGE.operators.call(jnp.asarray)(value) if isinstance(value, list) else value
+def array_of_list(value: Any) -> Any:
+    """The array of a list of Python's, or of a tuple with traced values in it; anything else as it is.
+
+    A tuple of numbers may be a shape.
+    """
+    return array_of_sequence(value) if isinstance(value, list) or has_tracer(value) else value
 
 
-def _has_tracer(value: Any) -> bool:
+def array_of_sequence(value: Any) -> Any:
+    """The array of a list or a tuple of Python's; anything else as it is."""
+    if not isinstance(value, list | tuple):
+        return value
+    if not has_tracer(value) and (known := np.asarray(value)).dtype != object:
+        return known  # as that its values can be sizes
+    return LANGUAGE.operators.call(jnp.asarray)(value)
+
+
+def array_of_traced(value: Any) -> Any:
+    """The array of a list or tuple of Python's with traced values in it; the value of a Variable; anything else as it is."""
+    return array_of_sequence(value) if has_tracer(value) and isinstance(value, list | tuple) else value_of(value)
+
+
+def has_tracer(value: Any) -> bool:
+    """Whether a value, or an item of a list or tuple, is traced."""
     if (items := items_of_sequence(value)) is not None:
-        return any(map(_has_tracer, items))
+        return any(map(has_tracer, items))
     return isinstance(value, TracedList) or isinstance(value_of(value), jax.core.Tracer)
 
 
@@ -97,7 +151,10 @@ def _numpy_twins() -> dict[Any, Callable[..., Any]]:
             twins[function.at] = at(twin, function.__name__)
     for function in (np.asarray, np.asanyarray):
         twins[function] = itself_or(jnp.asarray)
-    twins.update({np.ascontiguousarray: jnp.asarray, np.polyfit: _polyfit})
+    twins.update({np.ascontiguousarray: jnp.asarray, np.asfortranarray: jnp.asarray, np.polyfit: _polyfit})
+    twins.update({np.ndenumerate: _ndenumerate, np.nditer: _nditer})
+    for function in (np.sort, np.argsort, np.partition, np.argpartition):
+        twins[function] = _of_any_kind(twins[function])
     twins.update(WRITING)
     twins.update(DRAWING)
     return twins
@@ -111,6 +168,38 @@ def _joining(twin: Callable[..., Any]) -> Callable[..., Any]:
         return twin(parts, *args, **kwargs)
 
     return functools.update_wrapper(join, twin)
+
+
+def _of_any_kind(twin: Callable[..., Any]) -> Callable[..., Any]:
+    """What sorts by an algorithm that the caller may choose: JAX's is stable, and so does for each."""
+
+    def sort(*args: Any, kind: str | None = None, **kwargs: Any) -> Any:
+        return twin(*args, **kwargs)
+
+    return functools.update_wrapper(sort, twin)
+
+
+def _ndenumerate(arr: Any) -> Any:
+    """`np.ndenumerate`: pairs of an index and an element."""
+    array, pairs = jnp.asarray(plain(arr)), LANGUAGE.operators.call(zip)
+    places = jnp.unravel_index(jnp.arange(array.size), array.shape)
+    if not places:  # whose one index is empty
+        return iter([((), array)])
+    return pairs(pairs(*places), jnp.ravel(array))
+
+
+def _nditer(op: Any, *args: Any, **kwargs: Any) -> Any:
+    """`np.nditer` of arrays that are read, element by element, in an order that is known."""
+    arrays = [jnp.asarray(plain(each)) for each in (op if isinstance(op, list | tuple) else [op])]
+    order = kwargs.pop("order", "K")
+    arrays = list(jnp.broadcast_arrays(*arrays))
+    if args or kwargs or order not in ("C", "K") or (order == "K" and arrays[0].ndim > 1):
+        raise StagingError(
+            f"{user_location()}\n  `nditer` of traced arrays goes over elements in the order of the last index first, to read them: "
+            "neither in that of the memory, nor to write.\n  Write np.nditer(x, order='C') or x.ravel(), or loop over np.ndindex(*x.shape)."
+        )
+    parts = [jnp.ravel(each) for each in arrays]
+    return parts[0] if len(parts) == 1 else LANGUAGE.operators.call(zip)(*parts)
 
 
 def _polyfit(x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -203,5 +292,8 @@ def _special(name: str) -> Callable[..., Any]:
     return _floating(lambda x: getattr(jax.scipy.special, name)(x))  # importing it takes a while
 
 
+_OF_METHODS: Mapping[str, Any] = types.MappingProxyType(
+    {name: getattr(np, name) for name in ("argsort", "nonzero", "repeat", "searchsorted", "take")}
+)
 _TWINS: Mapping[Any, Callable[..., Any]] = types.MappingProxyType(_numpy_twins() | _math_twins())
 _OVERLOADS = types.MappingProxyType({function: _overload(function, twin) for function, twin in _TWINS.items()})

@@ -11,7 +11,7 @@ import functools
 import hashlib
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
@@ -30,6 +30,7 @@ from autograph.runtime.layouts.statement_variables import (
     has_contents,
 )
 from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import hold_arrays
 
 __all__ = ["CONTAINERS", "Reach", "TooMuch", "contents"]
 
@@ -193,16 +194,23 @@ class Reach:
             if not is_same:
                 if not isinstance(old, bytes):
                     array[...] = old
-                raise array_written()
+                refuse_array_written()
 
 
-def array_written() -> StagingError:
-    """The error for an array of NumPy's that is written in place in a staged statement."""
-    return StagingError(
+def refuse_array_written() -> NoReturn:
+    """Make the trace again, in which arrays are places, as an array of NumPy's is written in place in a staged statement.
+
+    Raises:
+      ArraysHeld: it can be made again.
+      StagingError: it cannot, or has been.
+    """
+    refusal = StagingError(
         f"{user_location()}\n  A NumPy array is written in place inside this staged statement, which would happen "
         "once, while tracing.\n  Make it a JAX array (jnp.asarray) and assign what the operation returns, or "
         "write to its items: x[i] = v."
     )
+    hold_arrays(refusal)
+    raise refusal
 
 
 def values_used(function: types.FunctionType) -> Iterator[Any]:

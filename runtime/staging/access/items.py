@@ -23,15 +23,16 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.leaked_tracers import held_or
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
-from autograph.runtime.heap.reach import array_written
+from autograph.runtime.heap.reach import refuse_array_written
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, each, takes_branches
 from autograph.runtime.layouts.optional import used
 from autograph.runtime.layouts.perhaps import is_perhaps, read, read_key
-from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable, has_contents
+from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable, has_contents, holds_traced
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.lookups import Lookups, _plain, as_index, resolved_key
 from autograph.runtime.staging.access.masks import Taken, has_mask
+from autograph.runtime.staging.access.operations import check_cast
 from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.given_arrays import is_given
@@ -142,7 +143,7 @@ class Items(InTrace):
             if not is_put_back:
                 self._refuse_shared(target)
             return self._set(target, key, value)
-        if isinstance(target, np.ndarray) and self._is_of_trace(key, value):
+        if isinstance(target, np.ndarray) and self._is_of_trace(as_index(key) if holds_traced(key) else key, value):
             if not is_put_back:
                 self._refuse_shared(target)
             return self._set(jnp.asarray(target), key, value)
@@ -162,7 +163,7 @@ class Items(InTrace):
             return self._set(jnp.asarray(target), key, value)
         if self.journal.is_open and isinstance(target, memoryview):
             if not isinstance(target.obj, MUTABLE_CONTAINERS):
-                raise array_written()
+                refuse_array_written()
             self.journal.touch(ContentsPlace(target.obj))
         target[key] = value
         return target
@@ -282,9 +283,14 @@ class Items(InTrace):
         """The rest of ``target[key] += value``, with what `take_item` returned."""
         will_write(target)
         if is_given(target):
+            if target.kind is np.ndarray and (type(taken) is Taken or np.ndim(taken)):
+                check_cast(symbol, target.dtype, value)
             self._write_given(target, lambda array: self.update_taken(array, key, taken, symbol, plain(value)))
             return target
         if type(taken) is not Taken:
+            if self.journal.is_open and isinstance(target, np.ndarray) and isinstance(taken, np.ndarray):
+                check_cast(symbol, target.dtype, value)
+                taken = jnp.asarray(taken)  # of which the operator makes a new one: `set_item` writes
             return self.set_item(target, key, self.in_place(symbol, taken, value))
 
         self._refuse_shared(target)

@@ -15,6 +15,7 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.backends.followed import follow
+from autograph.runtime.containers.array_functions import joined
 from autograph.runtime.containers.element_kinds import are_alike, is_array_leaf
 from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.key_parts import may_be_traced, parts_of_key
@@ -190,6 +191,11 @@ class Lookups(InTrace):
             target = plain(target)  # of a Variable its value, which has a shape
             if (array := self.backend.indexed_by_at(target)) is not None:
                 return self.bounds.at(target[key], array, key)
+        if isinstance(target, np.ndarray) and holds_traced(key):
+            key = as_index(key)
+            kind = type(key)
+        elif (found := joined(target, _plain(key))) is not None:
+            return found
         if self.backend.is_array(target):
             key = as_index(key)
             self.check_bounds(target, key)

@@ -23,7 +23,7 @@ from autograph.runtime.containers.traced_lists import is_traced_list
 from autograph.runtime.effects.raising import has_handlers
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
-from autograph.runtime.heap.reach import array_written
+from autograph.runtime.heap.reach import refuse_array_written
 from autograph.runtime.layouts.large_ints import holds_number
 from autograph.runtime.layouts.objects import compared_fields
 from autograph.runtime.layouts.one_of import OneOf, class_of, each, holds_objects, is_no_number, takes_branches
@@ -100,6 +100,17 @@ _COUNTING = frozenset(["+", "-", "*", "/", "//", "%", "**", "<<", ">>", "divmod"
 _ITSELF = object()
 # What answers an operand that it does not know with NotImplemented, as written; sequences do not always.
 _ARITHMETIC = (bool, int, float, complex, np.generic, np.ndarray, jax.Array)
+
+
+def check_cast(symbol: str, dtype: Any, value: Any) -> None:
+    """Raise what NumPy raises of ``part += value`` for the dtypes, of a part of an array that has one of these.
+
+    One of JAX's is not asked: of that ``+=`` makes a new array, which an assignment casts.
+    """
+    if getattr(value, "kind", None) is np.ndarray:  # a place
+        value = np.empty(0, value.dtype)
+    if isinstance(value, bool | int | float | complex | np.generic | np.ndarray) and symbol != "@=":
+        _IN_PLACE[symbol](np.empty(0, dtype), np.empty(0, value.dtype) if np.ndim(value) else value)
 
 
 def _are_alike_containers(left: Any, right: Any) -> bool:
@@ -248,7 +259,7 @@ class Operations(InTrace):
                         return list.__iadd__(target, value)  # whose sum with one of Python's is another
                     return _IN_PLACE[symbol](target, value)
             elif self.journal.is_open and isinstance(target, np.ndarray):
-                raise array_written()
+                refuse_array_written()
             return _IN_PLACE[symbol](target, value)
         return self.operate(symbol[:-1], target, value, written=symbol)
 

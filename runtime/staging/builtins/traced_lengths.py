@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.backends.selected import STAGING
 from autograph.runtime.code.library_table import full_name, is_library
-from autograph.runtime.containers.array_functions import array_overloads
+from autograph.runtime.containers.array_functions import array_of_traced, array_overloads
 from autograph.runtime.containers.iterables import StagedRange, is_symbolic_size
 from autograph.runtime.containers.lengths import Count, count_of, counted_in, refused
 from autograph.runtime.containers.padded_arrays import PaddedArray, Transposed, aligned, elementwise, taken_by_mask
@@ -77,6 +77,14 @@ class TracedLengths(InTrace):
     def __init__(self, backend: Backend, raising: Raising, trace: Callable[[], Trace]) -> None:
         self.backend = backend
         self.raising = raising
+        self._rules: Mapping[Any, Callable[..., Any]] = {
+            function: functools.partial(make, getattr(jnp, function.__name__))
+            for make, functions in (
+                (self._bincount, (np.bincount, jnp.bincount)),
+                (self._repeat, (np.repeat, jnp.repeat)),
+            )
+            for function in functions
+        }
         super().__init__(trace)
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
@@ -95,6 +103,7 @@ class TracedLengths(InTrace):
             "arange": self._arange,
             "linspace": self._linspace,
             "repeat": self._repeat,
+            "bincount": self._bincount,
             **{name: self._filled(name) for name in ("zeros", "ones", "empty", "full")},
         }
         found: dict[Any, Callable[..., Any]] = {}
@@ -118,7 +127,7 @@ class TracedLengths(InTrace):
             args, kwargs = jax.tree_util.tree_map(_resolved, (args, kwargs), is_leaf=_is_padded)
             if not any(map(_has_padded, (*args, *kwargs.values()))):
                 return made(*args, **kwargs)
-            rule = rule_of(called)
+            rule = self._rules.get(called) or rule_of(called) if isinstance(called, Hashable) else rule_of(called)
             if rule is None:
                 raise refused(f"`{getattr(called, '__name__', None) or full_name(called)}`")
             args, kwargs = _without_variables((args, kwargs))
@@ -135,7 +144,7 @@ class TracedLengths(InTrace):
 
     def _of_mask(self, make: Callable[[Any], Any]) -> Callable[..., Any]:
         def call(plain: Callable[..., Any], a: Any, *args: Any, **kwargs: Any) -> Any:
-            a = value_of(a)
+            a = array_of_traced(a)
             if args or kwargs.get("size") is not None or not self._traced(a):
                 return plain(a, *args, **kwargs)
             return make(a)
@@ -143,6 +152,7 @@ class TracedLengths(InTrace):
         return call
 
     def _where(self, plain: Callable[..., Any], condition: Any, *args: Any, **kwargs: Any) -> Any:
+        condition = array_of_traced(condition)
         is_search = not args and kwargs.get("x") is None and kwargs.get("y") is None
         if is_search and kwargs.get("size") is None and self._traced(condition):
             return _nonzero(value_of(condition))
@@ -163,14 +173,14 @@ class TracedLengths(InTrace):
         return taken_by_mask(array[: mask.shape[0]], mask)
 
     def _unique(self, plain: Callable[..., Any], ar: Any, *args: Any, **kwargs: Any) -> Any:
-        ar = value_of(ar)
+        ar = array_of_traced(ar)
         if not self._traced(ar) or kwargs.get("size") is not None:
             return plain(ar, *args, **kwargs)
         return unique_of(ar, *args, **kwargs)
 
     def _of_sets(self, name: str) -> Callable[..., Any]:
         def call(plain: Callable[..., Any], ar1: Any, ar2: Any, *args: Any, **kwargs: Any) -> Any:
-            ar1, ar2 = value_of(ar1), value_of(ar2)
+            ar1, ar2 = array_of_traced(ar1), array_of_traced(ar2)
             if kwargs.get("size") is not None or not self._traced(ar1, ar2):
                 return plain(ar1, ar2, *args, **kwargs)
             return TABLE[name](ar1, ar2, *args, **kwargs)
@@ -251,10 +261,28 @@ class TracedLengths(InTrace):
         return call
 
     def _repeat(self, plain: Callable[..., Any], a: Any, repeats: Any, axis: Any = None, **kwargs: Any) -> Any:
-        a, repeats = value_of(a), value_of(repeats)
-        if not self._traced(repeats) or kwargs.get("total_repeat_length") is not None:
-            return plain(a, repeats, axis, **kwargs)
-        return self.repeated(a, repeats, axis)
+        a, repeats = array_of_traced(a), array_of_traced(repeats)
+        if kwargs.get("total_repeat_length") is None and (self._traced(repeats) or _is_padded(repeats)):
+            return self.repeated(a, repeats, axis)
+        return TABLE["repeat"](a, repeats, axis, **kwargs) if _is_padded(a) else plain(a, repeats, axis, **kwargs)
+
+    def _bincount(
+        self, plain: Callable[..., Any], x: Any, weights: Any = None, minlength: Any = 0, **kwargs: Any
+    ) -> Any:
+        x, weights, minlength = array_of_traced(x), array_of_traced(weights), value_of(minlength)
+        if kwargs or not (self._traced(x, minlength) or _is_padded(x)):
+            if not (self._traced(weights) or _is_padded(weights)):
+                return plain(x, weights, minlength, **kwargs)
+            if not kwargs:
+                kwargs = {"length": max(int(np.max(x, initial=-1)) + 1, minlength)}
+        if kwargs:
+            return TABLE["bincount"](x, weights, minlength, **kwargs)
+        rows = as_padded_array(x)
+        largest = jnp.max(jnp.where(rows.filled(), rows.values, -1), initial=-1)
+        least = jnp.min(jnp.where(rows.filled(), rows.values, 0), initial=0)
+        self.raising.raise_unless(least >= 0, ValueError("'list' argument must have no negative elements"))
+        count, capacity = self._count(jnp.maximum(largest + 1, minlength), "bincount")
+        return PaddedArray.of(TABLE["bincount"](rows, weights, 0, length=capacity), count.value)
 
     def repeated(self, a: Any, repeats: Any, axis: Any = None) -> PaddedArray:
         """``jnp.repeat`` by counts that are traced."""

@@ -18,7 +18,7 @@ from jax.experimental import io_callback
 from autograph.backends.base import Backend
 from autograph.runtime.code.code_names import class_attribute
 from autograph.runtime.code.library_table import TABLE, goes_over_trees, is_library, is_of_pytrees
-from autograph.runtime.containers.array_functions import has_twin
+from autograph.runtime.containers.array_functions import function_of_method, has_twin
 from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_tuples import TracedTuple
@@ -237,6 +237,8 @@ class Calls(InTrace):
             return taken
         if self._operators.bounds is not None and (checked := self._operators.bounds.method(method)) is not None:
             return checked
+        if (of_arrays := function_of_method(method)) is not None:
+            return functools.partial(self.call(of_arrays), method.__self__)
         if not isinstance(function, types.FunctionType):
             return _found(self._operators.overloads, method) or self._method_of_object(method)
         if has_contents(method.__self__):
