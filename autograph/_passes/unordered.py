@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import gast
@@ -36,7 +35,6 @@ _VIEWS = frozenset(["keys", "values", "items"])
 _TAKING = frozenset(["list", "dict", "Counter"])  # what they make of a set has its order
 
 _APPENDED = "appended"
-_ADDING: Mapping[str, object] = MappingProxyType({"add": gast.BitOr(), "append": _APPENDED})
 
 
 class SetNames:
@@ -225,7 +223,8 @@ class _Body:
             self.returns.add(gast.dump(node.value) if node.value is not None else "None")
             return node.value is None or isinstance(node.value, gast.Constant)
         if isinstance(node, gast.Expr) and isinstance(node.value, gast.Call):
-            how = _ADDING.get(_method_of_name(node.value) or "")
+            adding: dict[str | None, object] = {"add": gast.BitOr(), "append": _APPENDED}
+            how = adding.get(_method_of_name(node.value))
             is_added = how is not None and len(node.value.args) == 1 and not node.value.keywords
             return is_added and self._changes(node.value.func.value.id, how, node.value.args[0])
         return isinstance(node, gast.Pass | gast.Continue) or (isinstance(node, gast.Break) and self.loops > 0)
