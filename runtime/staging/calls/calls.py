@@ -33,6 +33,7 @@ from autograph.runtime.heap.object_graph import traced_part
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, is_mutating_method
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, is_one_of, takes_branches
+from autograph.runtime.layouts.optional import Optional, used
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.staging.access.lookups import MethodOfEach
 from autograph.runtime.staging.builtins.library_functions import is_getter
@@ -78,6 +79,8 @@ class Calls(InTrace):
         """What to call in place of ``called``: its converted form, or itself."""
         if type(called) is OneOf:
             return self._operators.constants.called(called)
+        if type(called) is Optional:
+            return lambda *args, **kwargs: self.call(used(called))(*args, **kwargs)
         if type(called) is MethodOfEach:
             return called.call
         if self.backend.is_eager():
