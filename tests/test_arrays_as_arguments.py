@@ -299,3 +299,22 @@ def test_eagerly():
         assert called(ag.function(count_up), A(1, -1)) == (1, ([2, -1],))
     finally:
         ag.run_functions_eagerly(False)
+
+
+def of_small_numbers(x, w):
+    for k in range(3):
+        if x > k:
+            w = w * 0 + 1
+        else:
+            w = w + w
+    return w
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4", "float8_e4m3fn", "float8_e5m2", "bfloat16"])
+def test_arrays_of_small_numbers(dtype):
+    compiled = ag.function(of_small_numbers)
+    for x in (0, 2):
+        w = jnp.array([1, 0], dtype)
+        wanted, found = of_small_numbers(x, w), compiled(jnp.array(x), w)
+        assert found.dtype == wanted.dtype == w.dtype
+        assert found.astype(np.float32).tolist() == wanted.astype(np.float32).tolist()

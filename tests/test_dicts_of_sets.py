@@ -90,7 +90,44 @@ def from_a_function(a, b, c):
     return items, distinct, {"found": found}, found.copy() == found, found | {1: 1} == found, [len(row) for row in rows]
 
 
-PROGRAMS = [from_a_function, comprehension, filled, derived, changed, by_element, added, marked]
+def of_lists(a, b, c):
+    y = [a, b, c, a]
+    places = {v: [v] for v in set(y)}
+    for k, v in enumerate(y):
+        places[v].append(k)
+    return [places[v] for v in y]
+
+
+def of_lists_in_a_loop(a, b, c):
+    y, places = [a, b, c, a], {}
+    for v in set(y):
+        places[v] = []
+    for k, v in enumerate(y):
+        places[v].append(k)
+    return [places[v] for v in y], len(places)
+
+
+def of_dicts(a, b, c):
+    counts = {v: {"n": 0} for v in {a, b}}
+    for k, v in enumerate([a, b, c, a]):
+        if v in counts:
+            counts[v]["n"] += k
+    return counts[a]["n"], counts[b]["n"]
+
+
+PROGRAMS = [
+    of_lists,
+    of_lists_in_a_loop,
+    of_dicts,
+    from_a_function,
+    comprehension,
+    filled,
+    derived,
+    changed,
+    by_element,
+    added,
+    marked,
+]
 NUMBERS = [(1, 2, 3), (1, 1, 1), (8, 1, 8), (0, 5, 1)]
 
 

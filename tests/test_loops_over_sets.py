@@ -149,6 +149,35 @@ def bound_and_listed(xs):
     return total, [v for v in xs], sum(v for v in set(xs))
 
 
+def appended(xs):
+    large, small, pairs = [], [], []
+    for v in set(xs):
+        if v > 2:
+            large.append(v)
+        else:
+            small.append(-v)
+        pairs.append((v, v * v))
+    small.append(7)
+    total = 0
+    for v in large:
+        total += v
+    pairs.sort()
+    return total, len(large), max(small), 7 in small, sorted(v for v in large if v > 3), pairs
+
+
+def appended_in_each_iteration(xs):
+    found, again = [], []
+    for k in range(3):
+        each = []
+        for v in set(xs):
+            if v > k:
+                each.append(v)
+        found.append(sum(each))
+        for v in set(xs):
+            again.append(v * k)
+    return found, sorted(again)
+
+
 PROGRAMS = [
     *(
         added,
@@ -161,7 +190,7 @@ PROGRAMS = [
         counted_by_value,
         counted_in_an_array,
     ),
-    *(longest_run, counted_again, pairs, neighbours, bound_and_listed),
+    *(longest_run, counted_again, pairs, neighbours, bound_and_listed, appended, appended_in_each_iteration),
 ]
 
 
@@ -345,12 +374,70 @@ def makes_keys(xs):
     return list(counts)
 
 
+def appends(xs):
+    items = []
+    for v in set(xs):
+        items.append(v)
+    return items
+
+
+def reads_by_another_name_what_it_appends(xs):
+    items = others = []
+    for v in set(xs):
+        items.append(v)
+    return others[0]
+
+
+def goes_over_what_it_appends(xs):
+    items, number = [], 0
+    for v in set(xs):
+        items.append(v)
+    for v in items:
+        number = number * 10 + v
+    return number
+
+
+def reads_what_it_appends_to(xs):
+    items = []
+    for v in set(xs):
+        items.append(v * len(items))
+    return sum(items)
+
+
+def reads_by_another_name_what_it_appends_to(xs):
+    items = []
+    others = [items]
+    for v in set(xs):
+        items.append(v * len(others[0]))
+    return sum(items)
+
+
+def appends_to_one_list_by_two_names(xs):
+    items = others = []
+    for v in set(xs):
+        if v > 2:
+            items.append(v)
+        else:
+            others.append(0)
+    return items
+
+
+def appends_on_one_path(xs):
+    items = [1]
+    if xs[0] > 2:
+        for v in set(xs):
+            items.append(v)
+    return items
+
+
 @pytest.mark.parametrize(
     "f",
     [
         *(reads_items_that_it_writes, writes_by_two_names, reads_by_another_name, reads_by_a_view, writes_its_values),
         *(writes_items_of_items, keeps_from_an_iteration_before, makes_keys),
         *(reads_what_it_changes, doubles, mixes, reads_the_last, returns_the_first, lengthens_a_list, lengthens_a_text),
+        *(appends, reads_by_another_name_what_it_appends, goes_over_what_it_appends, reads_what_it_appends_to),
+        *(reads_by_another_name_what_it_appends_to, appends_to_one_list_by_two_names, appends_on_one_path),
         *(adds_keys, asks_an_iterator, calls_a_function, keeps_the_present_total),
     ],
     ids=lambda f: f.__name__,

@@ -118,6 +118,46 @@ def test_sorted_keys_need_no_order(f):
         assert list(differences(f(x), jax.jit(ag.convert(f))(jnp.array(x)))) == []
 
 
+def last_of_some_paths(x):
+    table = {1: 7, 2: [x]}
+    del table[1]
+    if x > 0:
+        table[3] = [x, 5]
+    key, value = table.popitem()
+    value.append(4)
+    return key, value, table
+
+
+def all_taken(x):
+    table, found = {}, 0
+    table["a"] = 1
+    if x > 0:
+        table["bb"] = x
+    if x > 3:
+        del table["a"]
+    while table:
+        key, value = table.popitem()
+        found = found * 10 + value + len(key)
+    return found
+
+
+def taken_where_there_may_be_none(x):
+    table = {}
+    if x > 0:
+        table[1] = x
+    try:
+        return table.popitem()
+    except KeyError:
+        return 0, -1
+
+
+@pytest.mark.parametrize("f", [last_of_some_paths, all_taken, taken_where_there_may_be_none])
+def test_the_last_key_of_which_only_some_paths_have_set_it(f):
+    compiled = ag.function(f)
+    for x in (3, -3, 5):
+        assert list(differences(f(x), compiled(jnp.array(x)))) == []
+
+
 def step(params, x):
     slopes = jax.grad(lambda p: (p["w"] * x + p["b"] - 3.0 * x - 1.0) ** 2)(params)
     return jax.tree.map(lambda p, slope: p - 0.1 * slope, params, slopes)

@@ -209,3 +209,49 @@ def made_text(x):
 def test_what_only_run_time_counts_is_refused(going_over, make, words):
     with pytest.raises(ag.StagingError, match=words):
         ag.function(lambda x: going_over(make(x)))(jnp.array(2.0))
+
+
+def best_of_a_loop(n, x):
+    best = None
+    for k in range(n):
+        tree = {"w": x * k, "b": jnp.ones(2)}
+        if best is None or tree["w"] > best["w"]:
+            best = tree
+    return jax.tree.map(lambda a, b: a + b, best, {"w": 1.0, "b": x}), optax.apply_updates(best, best)
+
+
+def two_of_one_condition(n, x):
+    tree, other = [x, jnp.ones(2)], (2 * x, jnp.zeros(2))
+    params = tree if n > 1 else other
+    state = tree if n > 1 else other
+    return jax.tree.map(lambda a, b: a - 2 * b, params, state)[1]
+
+
+def handled(n, x):
+    state = None
+    for k in range(n):
+        state = [x, x * k]
+    try:
+        return jax.tree.map(lambda a, b: a * b, state, [1.0, 2.0])[1]
+    except ValueError:
+        return -x
+
+
+@pytest.mark.parametrize("program", [best_of_a_loop, two_of_one_condition, handled])
+def test_trees_that_fit_on_some_paths_only(program):
+    compiled = ag.function(program)
+    for n in (3, 1):
+        agree(compiled(jnp.array(n), jnp.array(2.0)), program(n, jnp.array(2.0)))
+
+
+def test_where_trees_do_not_fit_the_error_of_jax_is_raised():
+    for program in (best_of_a_loop, handled):
+        compiled = ag.function(program)
+        compiled(jnp.array(2), jnp.array(2.0))
+        try:
+            expected = program(0, jnp.array(2.0))
+        except ValueError as error:
+            with pytest.raises(ValueError, match=str(error).splitlines()[0].replace("(", r"\(")):
+                compiled(jnp.array(0), jnp.array(2.0))
+        else:
+            agree(compiled(jnp.array(0), jnp.array(2.0)), expected)

@@ -34,6 +34,8 @@ _SETS = frozenset(["union", "intersection", "difference", "symmetric_difference"
 _VIEWS = frozenset(["keys", "values", "items"])
 _TAKING = frozenset(["list", "dict", "Counter"])  # what they make of a set has its order
 
+_APPENDED = "appended"
+
 
 class SetNames:
     """Which expressions of a function make a set, or what has the order of one, and which names are bound to such."""
@@ -47,7 +49,7 @@ class SetNames:
                 pairs = _bindings(part)
                 bindings += [(target.id, value) for target, value in pairs if isinstance(target, gast.Name)]
             elif isinstance(part, gast.For):  # which may give keys in the order that it goes over the items
-                bindings += [(name, part.iter) for name in _written_in(part)]
+                bindings += [(name, part.iter) for name in _written_in(part) | _appended_in(part)]
         names: frozenset[str] | None = None
         while names != self.names:
             names = self.names
@@ -130,9 +132,10 @@ class AllowAnyOrder(EvaluatedParts):
         if not is_kept or not self._ends_with(node, _names([node.target])):
             return node
         assigned = {name for name in body.written if isinstance(body.changes[name], str)}
-        asked = body.asked | (body.reads if body.written else set())
+        appended = {name for name, how in body.changes.items() if how == _APPENDED}
         given = {
-            "asked": asked,
+            "asked": body.asked | (body.reads if body.written or appended else set()),
+            "appended": appended,
             "written": body.written - assigned - body.keyed,
             "assigned": assigned - body.keyed,
             "keyed": body.keyed,
@@ -220,11 +223,10 @@ class _Body:
             self.returns.add(gast.dump(node.value) if node.value is not None else "None")
             return node.value is None or isinstance(node.value, gast.Constant)
         if isinstance(node, gast.Expr) and isinstance(node.value, gast.Call):
-            called, values = node.value.func, node.value.args
-            is_added = (
-                isinstance(called, gast.Attribute) and isinstance(called.value, gast.Name) and called.attr == "add"
-            )
-            return is_added and len(values) == 1 and self._changes(called.value.id, gast.BitOr(), values[0])
+            adding: dict[str | None, object] = {"add": gast.BitOr(), "append": _APPENDED}
+            how = adding.get(_method_of_name(node.value))
+            is_added = how is not None and len(node.value.args) == 1 and not node.value.keywords
+            return is_added and self._changes(node.value.func.value.id, how, node.value.args[0])
         return isinstance(node, gast.Pass | gast.Continue) or (isinstance(node, gast.Break) and self.loops > 0)
 
     def _block(self, statements: list[gast.AST], in_loop: bool = False) -> bool:
@@ -279,7 +281,7 @@ class _Body:
             return False
         self.keyed.add(name)
         outer, self.item = self.item, (name, key)
-        is_kept = self._pure(value)
+        is_kept = all(map(self._pure, value.elts if isinstance(value, gast.List) else [value]))
         self.item = outer
         return is_kept
 
@@ -401,6 +403,18 @@ def _written_in(loop: gast.AST) -> set[str]:
     """The names of what a loop writes items of."""
     items = (part for part in walk(loop) if isinstance(part, gast.Subscript) and isinstance(part.ctx, gast.Store))
     return {item.value.id for item in items if isinstance(item.value, gast.Name)}
+
+
+def _appended_in(loop: gast.AST) -> set[str]:
+    """The names of what a loop appends to."""
+    calls = (part for part in walk(loop) if isinstance(part, gast.Call) and _method_of_name(part) == "append")
+    return {call.func.value.id for call in calls}
+
+
+def _method_of_name(call: gast.AST) -> str | None:
+    """The name of the method that is called of a name: ``total.add(v)``."""
+    called = call.func
+    return called.attr if isinstance(called, gast.Attribute) and isinstance(called.value, gast.Name) else None
 
 
 def _bindings(node: gast.AST) -> Iterator[tuple[gast.AST, gast.AST]]:

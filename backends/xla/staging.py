@@ -326,7 +326,13 @@ def _run_needed(program: Any, operands: Sequence[Any]) -> list[Any]:
 def _owned_scalar(value: Any) -> Any:
     """A scalar of NumPy's, which JAX holds in a wrapper, as one that nobody writes; anything else as it is."""
     is_wrapped = hasattr(value, "__array__") and not isinstance(value, np.generic | jax.Array)
-    return np.array(value)[()] if is_wrapped else value
+    if not is_wrapped:
+        return value
+    owned = np.array(value)
+    is_known = (
+        owned.dtype.isbuiltin == 1 or owned.dtype == jnp.bfloat16
+    )  # others JAX lowers in arrays only: of int4, float8
+    return owned[()] if is_known else owned
 
 
 def _owned(const: Any) -> Any:

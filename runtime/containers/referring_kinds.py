@@ -10,10 +10,19 @@ from autograph.runtime.layouts.kinds import Constants, Layout
 from autograph.runtime.layouts.references import is_reference
 
 
+def constants_of(kind: Kind) -> list[Any]:
+    """What elements of this kind have in them beside arrays: functions, say, and references."""
+    return [*(each for each in kind.statics if each is not ARRAY), *chosen_in(kind.layout)]
+
+
+def chosen_in(layout: Layout) -> Iterator[Any]:
+    """The constants of which something in a value of this layout is one."""
+    return (each for part in _within(layout) if isinstance(part, Constants) for each in part.candidates)
+
+
 def references_of(kind: Kind) -> list[Any]:
     """Those that elements of this kind lead to."""
-    chosen = (each for part in _within(kind.layout) if isinstance(part, Constants) for each in part.candidates)
-    return [each for each in (*kind.statics, *chosen) if is_reference(each)]
+    return list(filter(is_reference, constants_of(kind)))
 
 
 def with_others(kind: Kind, other: Callable[[Any], Any]) -> Kind:

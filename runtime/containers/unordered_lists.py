@@ -70,7 +70,7 @@ class UnorderedList(KeyedList):
     def sort(self, *, key: Any = None, reverse: bool = False) -> None:
         if key is not None:
             raise without_order("Elements with equal keys keep")
-        if self.checks.journal.is_open and not self.checks.journal.has_made(self):
+        if not _is_made_here(self):
             raise without_order("A list that is sorted in a staged statement, and was made before, may have")
         TracedList.sort(self, reverse=reverse)
         self.__class__ = TracedList  # type: ignore[assignment]
@@ -78,8 +78,17 @@ class UnorderedList(KeyedList):
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise without_order("This reads")
 
-    append = extend = insert = remove = reverse = pop = index = exchange = set_slice = element = _refuse
+    extend = insert = remove = reverse = pop = index = exchange = set_slice = element = _refuse
     __getitem__ = __setitem__ = __delitem__ = __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = _refuse
+
+
+def can_let_go_of_order(items: Any) -> bool:
+    """Whether this may become such a list: one that the program makes, and no subclass of list, nor one that other paths have as it is."""
+    return type(items) is UnorderedList or (type(items) is TracedList and _is_made_here(items))
+
+
+def _is_made_here(items: TracedList) -> bool:
+    return not items.checks.journal.is_open or bool(items.checks.journal.has_made(items))
 
 
 @jax.tree_util.register_pytree_node_class

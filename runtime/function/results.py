@@ -143,7 +143,19 @@ class Outputs:
     def _is_leaf(self, part: Any) -> bool:
         if id(part) in self._given or id(part) in self._numbers:
             return True
+        if type(part) is OneOf:
+            self._check_functions(part)
         return not is_number(part) and (is_one_shot(part) or _leads_to_objects(part) or is_unsorted(part))
+
+    def _check_functions(self, value: OneOf) -> None:
+        """See that none of several functions, of which a result is one, holds a traced value.
+
+        Raises:
+          StagingError: one does.
+        """
+        for each in candidates_of(value):
+            if isinstance(each, types.FunctionType | types.MethodType) and traced_part(each, "") is not None:
+                raise self._holds_traced(each)
 
     def _leaf(self, leaf: Any) -> Any:
         if id(leaf) in self._given:

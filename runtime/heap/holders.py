@@ -21,7 +21,7 @@ import numpy as np
 from autograph.runtime.code.code_names import codes_in, names_in
 from autograph.runtime.code.library_table import TABLE, is_library, is_library_name
 from autograph.runtime.containers.padded import Padded
-from autograph.runtime.containers.referring_kinds import references_of
+from autograph.runtime.containers.referring_kinds import constants_of
 from autograph.runtime.heap.object_graph import VIEWS, in_pytree, within_iterator
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS as _CONTAINERS
 from autograph.runtime.heap.reach import FUNCTIONS_IN, own_namespace, slots_held
@@ -211,7 +211,7 @@ def parts_held(value: Any) -> Iterable[Any]:
     if kind is OneOf:
         return candidates_of(value)
     if kind is Padded:
-        return [*in_pytree(value), *references_of(value.kind)]
+        return [*in_pytree(value), *constants_of(value.kind)]
     if kind in FUNCTIONS_IN:
         return [getattr(value, name) for name in FUNCTIONS_IN[kind]]
     inner = getattr(value, "__wrapped__", None) if is_library(kind) and callable(value) else None

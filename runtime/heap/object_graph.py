@@ -12,6 +12,7 @@ import jax
 
 from autograph.runtime.code.code_names import OPERATORS, is_partial
 from autograph.runtime.code.library_table import is_library
+from autograph.runtime.containers.referring_kinds import constants_of
 from autograph.runtime.layouts.objects import error_attributes
 from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of
 from autograph.runtime.layouts.statement_variables import has_contents
@@ -36,7 +37,8 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
             yield f"[{key!r}]", item
             yield "", key
     elif has_contents(value):
-        held = tuple(list.__iter__(value)) if value.padded is None else value.padded.buffers
+        padded = value.padded
+        held = tuple(list.__iter__(value)) if padded is None else (*padded.buffers, *constants_of(padded.kind))
         yield from ((f"[{k}]", item) for k, item in enumerate(held))
     elif isinstance(value, _SEQUENCES):
         for number, item in enumerate(value):

@@ -17,8 +17,8 @@ _ARRAY_LIBRARIES = frozenset(["jax", "jaxlib", "numpy"])
 def sort_of_constant(value: Any) -> Any:
     """What a constant can be chosen with: its class, or ``callable``; None for what is no constant.
 
-    Constants are strings, bytes, members of an `enum.Enum`, dtypes, classes, functions and each ``object()``: what a program may
-    hold and nobody can change. Numbers are arrays where they differ.
+    Constants are strings, bytes, members of an `enum.Enum`, dtypes, classes, functions, methods of objects and each ``object()``: what a
+    program may hold and nobody can change. Numbers are arrays where they differ.
 
     >>> sort_of_constant("open"), sort_of_constant(len), sort_of_constant(float), sort_of_constant(1)
     (<class 'str'>, 'callable', 'callable', None)
@@ -32,9 +32,11 @@ def sort_of_constant(value: Any) -> Any:
 
 
 def _is_function(value: Any, kind: type) -> bool:
-    """Whether this is a class or function, with nothing of its own that may change."""
+    """Whether this is a class, a function, or a method: with nothing that may change but what it refers to."""
     if kind is types.FunctionType or issubclass(kind, type):
         return True
+    if kind is types.MethodType and isinstance(value.__func__, types.FunctionType):
+        return True  # of an object, as a function may have one in its closure
     if kind is types.BuiltinFunctionType or kind is types.MethodType:  # methods of objects among them
         owner = value.__self__
         return owner is None or isinstance(owner, types.ModuleType) or sort_of_constant(owner) not in (None, "callable")

@@ -150,7 +150,7 @@ class Operators(InTrace):
 
     @lazy
     def trees(self) -> TreeFunctions:
-        return TreeFunctions(self.trace, self.if_exp, self.call)
+        return TreeFunctions(self.trace, self.if_exp, self.call, self.raised)
 
     @lazy
     def argument_lists(self) -> ArgumentLists:

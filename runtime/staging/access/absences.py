@@ -425,6 +425,8 @@ class Absences(InTrace):
             if name == "popitem" and has_perhaps(owner.values()):
                 self.check_order(owner)
                 if self.presence(owner[list(owner)[-1]]) is not True:
+                    if is_own_dict(owner):
+                        self.end_trace(owner, "The last key of a dict is taken, and only some paths have set it")
                     raise self._last_unknown()
             if name == "popitem" or not is_perhaps(owner.get(args[0] if args else None)):
                 return called(*args, **kwargs)

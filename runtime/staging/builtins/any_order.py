@@ -15,6 +15,7 @@ from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list
 from autograph.runtime.containers.traced_sets import is_set
 from autograph.runtime.containers.unordered_dicts import let_go_of_order
+from autograph.runtime.containers.unordered_lists import UnorderedList, can_let_go_of_order
 from autograph.runtime.layouts.statement_variables import holds_traced, value_of
 from autograph.runtime.staging.access.absences import makes_missing
 from autograph.runtime.state.given_arrays import PlaceOfArray
@@ -34,24 +35,31 @@ def in_any_order(
     written: tuple[Any, ...] = (),
     assigned: tuple[Any, ...] = (),
     keyed: tuple[Any, ...] = (),
+    appended: tuple[Any, ...] = (),
 ) -> Any:
     """What a loop goes over whose iterations may come in any order if what they change are numbers, or sets.
 
     ``asked``: what they ask for items, which that must not change. ``written``: what they write items of, if these are numbers,
     ``assigned``: those that need not be there; then ``asked`` is all that they read. ``keyed``: what they write items of that only one
-    iteration has, or that they add to, and that need not be there: dicts, which have no order then.
+    iteration has, or that they add to, and that need not be there: dicts, which have no order then. ``appended``: what they append to,
+    and read nothing of: lists, which have no order then.
     """
     if not isinstance(iterable, KeyedList) or iterable.has_order:
         return iterable
     is_kept = all(isinstance(each, NUMBERS) or is_set(each) for each in map(value_of, changed))
     is_kept = is_kept and all(isinstance(each, (*_ASKED, *NUMBERS, PlaceOfArray)) for each in asked)
-    if written or assigned or keyed:
+    if written or assigned or keyed or appended:
         is_kept = is_kept and all(isinstance(each, dict | TracedDict) for each in keyed)
-        is_kept = is_kept and _are_apart((*written, *assigned, *keyed), (*changed, *asked))
+        is_kept = is_kept and all(map(can_let_go_of_order, appended))
+        is_kept = is_kept and _are_apart((*written, *assigned, *keyed), (*changed, *asked), appended)
     if not is_kept or any(map(makes_missing, asked)):
         return iterable
     growing = [*assigned, *keyed, *filter(_may_grow, written), *filter(_grows_when_read, asked)]
-    return iterable.members() if all([_let_go_of_order(each) for each in growing]) else iterable
+    if not all([_let_go_of_order(each) for each in growing]):
+        return iterable
+    for each in appended:
+        each.__class__ = UnorderedList
+    return iterable.members()
 
 
 def _let_go_of_order(owner: Any) -> bool:
@@ -95,14 +103,15 @@ def noting_keys(generator: Generator, are_own: list[bool]) -> Generator:
     return dataclasses.replace(generator, element=element)
 
 
-def _are_apart(written: Sequence[Any], others: Sequence[Any]) -> bool:
-    """Whether writes to items of these change numbers that no two of them, and none of the others, have."""
+def _are_apart(written: Sequence[Any], others: Sequence[Any], appended: Sequence[Any]) -> bool:
+    """Whether writes to items of these change numbers that no two of them, and none of the others, have; ``appended`` are none of those."""
     arrays = [each for each in (*written, *others) if isinstance(each, PlaceOfArray | np.ndarray)]
     is_array_written = any(isinstance(each, PlaceOfArray | np.ndarray) for each in written)
     return (
         all(map(_holds_numbers, written))
         and all(is_set(each) or _holds_numbers(each) for each in others if isinstance(each, list | dict | tuple))
-        and len({id(each) for each in written}.union(map(id, others))) == len(written) + len(set(map(id, others)))
+        and len({*map(id, (*written, *appended)), *map(id, others)})
+        == len(written) + len(appended) + len(set(map(id, others)))
         and (not is_array_written or len(arrays) == 1)
     )
 

@@ -189,7 +189,7 @@ class Keys(InTrace):
 
     def dict_of_list(self, pairs: Any) -> Any:
         """``{key: value for …}``, of the list of the pairs that the comprehension gives."""
-        return self._dict_from(pairs, {}, dict, None)
+        return self._dict_from(pairs, {}, dict, None, is_passed=True)
 
     def from_keys(self, keys: Any, value: Any = None, /) -> Any:
         """``dict.fromkeys(keys, value)``."""
@@ -198,14 +198,15 @@ class Keys(InTrace):
         items = self.checks.overloads[builtins.list](keys)
         return self.dict_of_list(self.checks.list_of(lambda key: (key, value), items))
 
-    def _dict_from(self, values: Any, named: dict[str, Any], kind: type, factory: Any) -> Any:
+    def _dict_from(self, values: Any, named: dict[str, Any], kind: type, factory: Any, is_passed: bool = False) -> Any:
+        """The dict of a mapping, or of pairs. ``is_passed``: nobody else has their list."""
         if isinstance(values, TracedDict):
             made = self._traced_dict(values, kind, factory)
             made.update((), **named)
             return made
         if isinstance(values, Mapping):
             return self.made_dict(self._of_kind(values, named, kind, factory), values)
-        if not isinstance(values, UnorderedList):
+        if not is_passed and not isinstance(values, UnorderedList):
             values = self.checks.overloads[builtins.list](values)
         is_traced = (
             isinstance(values, UnorderedList)
@@ -216,17 +217,17 @@ class Keys(InTrace):
             return self.made_dict(self._of_kind(values, named, kind, factory))
         made = self._traced_dict((), kind, factory)
         if isinstance(values, UnorderedList):
-            values = self._pairs_without_order(made, values)
-        self.set_all(made, values)
+            self._let_go_of_order(made, values)
+            values = values if is_passed else values.members()
+        self.set_all(made, _PassedList((), self.checks).holding(values.contents()) if is_passed else values)
         made.update((), **named)
         return made
 
-    def _pairs_without_order(self, made: TracedDict, pairs: UnorderedList) -> TracedList:
-        """Pairs in any order, to be set in a dict that has none then."""
+    def _let_go_of_order(self, made: TracedDict, pairs: UnorderedList) -> None:
+        """Let a dict have no order, in which pairs in any order are to be set."""
         if not pairs.has_own_keys:
             raise without_order("Of several values for one key, the last is kept, by")
         let_go_of_order(made)
-        return pairs.members()
 
     def _of_kind(self, values: Any, named: dict[str, Any], kind: type, factory: Any) -> Any:
         return kind(values, **named) if kind is not collections.defaultdict else kind(factory, values, **named)
@@ -375,6 +376,19 @@ class Keys(InTrace):
         if stands_for_text(value) or type(value) is Optional or fields_of_key(value) is not None:
             return holds_tracer(value)
         return isinstance(value, jax.Array) and self.backend.is_tracing()
+
+
+class _PassedList(TracedList):
+    """A list that nobody else has, which is gone over once: what is taken from it is in no list any more."""
+
+    __slots__ = ()
+
+    def element(self, index: Any, key: Any = None) -> Any:
+        found = self._held.element(index)
+        return self._elements.taken(found) if self._held.kind.is_watched else found
+
+    def fresh(self) -> _PassedList:
+        return _PassedList((), self.checks)
 
 
 def _is_of_traced(values: Any) -> bool:

@@ -92,6 +92,19 @@ class LibraryFunctions:
         for each in (given, named):
             self._convert(_counted)(counts, each)
 
+    def getting(self, getter: Any) -> Callable[[Any], Any]:
+        """What to call in place of an `operator.attrgetter`, `itemgetter` or `methodcaller`, so that the user's methods are converted."""
+        made, args = getter.__reduce__()
+        twin = self._convert(_GETTERS[type(getter)])
+        if type(getter) is operator.methodcaller:
+            kwargs: Mapping[str, Any] = {}
+            if isinstance(made, functools.partial):  # it has keywords
+                args, kwargs = (*made.args, *args), made.keywords
+            return functools.partial(twin, args, kwargs)
+        if len(args) == 1:
+            return functools.partial(twin, args[0])
+        return lambda value, /: tuple([twin(each, value) for each in args])
+
     def numbered(self, items: Any, start: Any) -> Any:
         """``list(enumerate(items, start))``."""
         return self._convert(_numbered)(items, start)
@@ -179,6 +192,21 @@ def _has_attribute(value: Any, name: str) -> bool:
     except AttributeError:
         return False
     return True
+
+
+def _attribute(names: str, value: Any, /) -> Any:
+    for name in names.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def _item(key: Any, value: Any, /) -> Any:
+    return value[key]
+
+
+def _call_of_method(given: tuple[Any, ...], named: Mapping[str, Any], value: Any, /) -> Any:
+    name, *args = given
+    return getattr(value, name)(*args, **named)
 
 
 def _advanced(iterator: SequenceIterator) -> Any:
@@ -340,9 +368,18 @@ def _variance(check: Check, data: Any, xbar: Any = None, mu: Any = None, *, erro
 _OF_MATH: Mapping[Any, Callable[..., Any]] = types.MappingProxyType(
     {math.prod: _prod, math.factorial: _factorial, math.perm: _perm, math.comb: _comb}
 )
+_GETTERS: Mapping[Any, Callable[..., Any]] = types.MappingProxyType(
+    {operator.attrgetter: _attribute, operator.itemgetter: _item, operator.methodcaller: _call_of_method}
+)
 _OF_INTEGERS = (_factorial, _perm, _comb)
 _OF_STATISTICS: Mapping[str, Callable[..., Any]] = types.MappingProxyType(
     dict.fromkeys(("mean", "fmean"), _mean)
     | dict.fromkeys(("median", "median_low", "median_high"), _median)
     | dict.fromkeys(("variance", "pvariance", "stdev", "pstdev"), _variance)
 )
+
+
+def is_getter(called: Any) -> bool:
+    """Whether this is an `operator.attrgetter`, `itemgetter` or `methodcaller`."""
+    kind = type(called)
+    return any(kind is each for each in _GETTERS)

@@ -155,6 +155,7 @@ class Builtins(InTrace):
             builtins.round: self._round,
             operator.truth: self.truth,
             operator.not_: self.not_,
+            operator.call: lambda called, /, *args, **kwargs: self.call(called)(*args, **kwargs),
             operator.countOf: lambda items, value: self.call(self._list(items).count)(value),
             operator.indexOf: lambda items, value: self.call(self._list(items).index)(value),
             **{function: functools.partial(self.operate, symbol) for function, symbol in OPERATOR_FUNCTIONS.items()},

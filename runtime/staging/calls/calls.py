@@ -33,8 +33,10 @@ from autograph.runtime.heap.object_graph import traced_part
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, is_mutating_method
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, is_one_of, takes_branches
+from autograph.runtime.layouts.optional import Optional, used
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.staging.access.lookups import MethodOfEach
+from autograph.runtime.staging.builtins.library_functions import is_getter
 from autograph.runtime.staging.calls.class_calls import has_source
 from autograph.runtime.staging.calls.given_functions import each_function, is_transform, returning_plain_lists
 from autograph.runtime.staging.calls.other_operators import OtherOperators
@@ -77,6 +79,8 @@ class Calls(InTrace):
         """What to call in place of ``called``: its converted form, or itself."""
         if type(called) is OneOf:
             return self._operators.constants.called(called)
+        if type(called) is Optional:
+            return lambda *args, **kwargs: self.call(used(called))(*args, **kwargs)
         if type(called) is MethodOfEach:
             return called.call
         if self.backend.is_eager():
@@ -118,7 +122,11 @@ class Calls(InTrace):
             isinstance(called, types.BuiltinMethodType) and isinstance(owner, MUTABLE_CONTAINERS)
         ):
             return called.__name__ in _KNOWING_METHODS
-        if type(owner) is collections.Counter or (type(owner) is str and getattr(called, "__name__", None) == "join"):
+        if (
+            is_getter(called)
+            or type(owner) is collections.Counter
+            or (type(owner) is str and getattr(called, "__name__", None) == "join")
+        ):
             return True
         is_builtin = getattr(called, "__module__", None) == "builtins" and called is not hash
         return (is_builtin and _found(self._operators.overloads, called) is not None) or any(
@@ -160,6 +168,8 @@ class Calls(InTrace):
             )
         if kind is CACHE:
             return self._operators.wrappers.cached(called)
+        if is_getter(called) and not self.backend.is_eager():
+            return self._operators.library.getting(called)
         if kind in (types.MethodDescriptorType, types.WrapperDescriptorType):
             if called.__objclass__ is str and not self.backend.is_eager():
                 return self._operators.texts.unbound(called)
@@ -183,7 +193,7 @@ class Calls(InTrace):
         """A function handed to library code, converted if it is the user's; anything else as it is."""
         if type(function) in (types.FunctionType, types.MethodType):
             return self._operators.recursion.of(function, self._called(function))
-        if type(function) is functools.partial:
+        if type(function) is functools.partial or is_getter(function):
             return self._called(function)
         return self._builtin(function) if type(function) is types.BuiltinFunctionType else function
 

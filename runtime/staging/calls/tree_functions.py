@@ -33,8 +33,9 @@ from autograph.runtime.layouts.optional import (
     used,
 )
 from autograph.runtime.layouts.statement_variables import stands_for_text, value_of
-from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.locations import raised_in, user_location
 
+_TREES = jax.tree_util.tree_map.__code__.co_filename
 _MOST_CHOICES = 4  # in the trees of a call: each doubles how often it is traced
 
 
@@ -44,12 +45,20 @@ class TreeFunctions(InTrace):
     Args:
       if_exp: of `Conditionals`.
       call: the operator for calls.
+      raised: that for what ``raise`` raises.
     """
 
-    def __init__(self, trace: Callable[[], Trace], if_exp: Callable[..., Any], call: Callable[[Any], Any]) -> None:
+    def __init__(
+        self,
+        trace: Callable[[], Trace],
+        if_exp: Callable[..., Any],
+        call: Callable[[Any], Any],
+        raised: Callable[[Exception], Any],
+    ) -> None:
         super().__init__(trace)
         self._if_exp = if_exp
         self._call = call
+        self._raised = raised
 
     def taking(self, called: Any, made: Callable[..., Any]) -> Callable[..., Any]:
         """``made``, which is called in place of ``called``, so that it meets in its trees what Python would have there."""
@@ -91,8 +100,14 @@ class TreeFunctions(InTrace):
         )
 
     def _call_with(self, called: Any, given: Any) -> Any:
+        """The call with what one path has: where its trees differ in structure, that path raises what JAX raises."""
         args, kwargs = given
-        return self._call(called)(*args, **kwargs)
+        try:
+            return self._call(called)(*args, **kwargs)
+        except (TypeError, ValueError, KeyError) as error:
+            if raised_in(error.__traceback__) != _TREES:
+                raise
+            raise self._raised(error) from None
 
 
 def _known(part: Any) -> Any:

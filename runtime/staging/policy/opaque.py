@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -25,7 +26,7 @@ from autograph.runtime.tracing.locations import is_internal, user_location
 _AT_MOST_AT_ONCE = 2_000  # objects, outside of staged statements, where most calls write nothing
 _WITHOUT_CODE = (
     *(types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType),
-    types.ClassMethodDescriptorType,
+    *(types.ClassMethodDescriptorType, operator.attrgetter, operator.itemgetter, operator.methodcaller),
 )
 
 

@@ -42,6 +42,7 @@ from autograph.runtime.layouts.statement_variables import (
 from autograph.runtime.staging.policy.arithmetic_code import is_plain_arithmetic
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.branch_refusals import unbound_error, unseen_birth, why_too_deep
+from autograph.runtime.staging.statements.functions_left import check_functions_left
 from autograph.runtime.staging.statements.joined_parts import EndParts, JoinedParts
 from autograph.runtime.staging.statements.joins import RAISES, RESULT, BranchEnd, Join, of_several_lengths, side_of
 from autograph.runtime.staging.statements.loop_nodes import Ending, PathsOfNodes
@@ -464,6 +465,7 @@ class Conditionals(InTrace):
             if key in living or id(getattr(entry[0], "owner", None)) in end.born
         }
         end.made_unknown = region.made_unknown
+        check_functions_left(end, roots)
         if LOCAL.linked and statements is not None:
             for made in references_beyond(end.traced.leaves, end.born, (*roots, *region.kept_elsewhere)):
                 raise unseen_birth(made)

@@ -431,11 +431,11 @@ class LoopTrace:
             self.journal.loops.pop()
             end.given = self.journal.take_elements(region)
             self._undo(region)
-            roots = (*self.carry.snapshot.functions, *self.carry.snapshot.reachable())
+            roots = (*self.carry.snapshot.functions, *self.carry.snapshot.reachable(), self.carry.iterable.item)
             living = self.journal.close(region, roots)
         end.absences, end.made_unknown = region.absences, region.made_unknown
         if LOCAL.linked:
-            roots = (*roots, *region.kept_elsewhere, self.carry.iterable.item)
+            roots = (*roots, *region.kept_elsewhere)
             beyond = references_beyond(end.traced.leaves, set(map(id, end.nodes)), roots)
             end.nodes += beyond
             end.node_names += [made.__class__.__name__ for made in beyond]
