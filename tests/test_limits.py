@@ -1240,6 +1240,24 @@ def halvings(x):
     return out
 
 
+@claim("A function that calls itself inside a `try`")
+def recursion_in_a_try():
+    class Failed(Exception):
+        def __init__(self, place):
+            self.place = place
+
+    def walk(x, error):
+        if x < 1:
+            raise error(x)
+        try:
+            return walk(x - 1, error)
+        except error:
+            return x
+
+    agrees(lambda x: walk(x, ValueError), X)
+    refused(lambda x: walk(x, Failed), X, words="other attributes than `args`")
+
+
 @claim("In a bare `jax.jit`, and in programs that print or call Python, recursion")
 def recursion_that_lengthens_a_list():
     def prints(x):
