@@ -1070,7 +1070,7 @@ def recursive_generators():
                 return v
         return x
 
-    refused(returned, X, words="a `return` in a loop")
+    agrees(returned, X)
     refused(lambda x: sum(v + w for v in down(x) for w in down(v)), X)
     with pytest.raises(ag.StagingError):
         jax.jit(ag.convert(lambda x: sum(down(x))))(X)
@@ -1232,6 +1232,24 @@ def halvings(x):
 
     walk(x)
     return out
+
+
+@claim("A function that calls itself inside a `try`")
+def recursion_in_a_try():
+    class Failed(Exception):
+        def __init__(self, place):
+            self.place = place
+
+    def walk(x, error):
+        if x < 1:
+            raise error(x)
+        try:
+            return walk(x - 1, error)
+        except error:
+            return x
+
+    agrees(lambda x: walk(x, ValueError), X)
+    refused(lambda x: walk(x, Failed), X, words="other attributes than `args`")
 
 
 @claim("In a bare `jax.jit`, and in programs that print or call Python, recursion")

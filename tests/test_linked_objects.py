@@ -232,7 +232,43 @@ def replaced_after_the_inner_of_two_loops(xs):
     return total, weighed(first)
 
 
+class Parent:
+    def __init__(self, value, children=()):
+        self.value, self.children = value, list(children)
+
+    def find(self, value):
+        if self.value == value:
+            return self
+        for child in self.children:
+            found = child.find(value)
+            if found is not None:
+                return found
+        return None
+
+
+def found_three_levels_deep(xs):
+    root = Parent(1.5, [Parent(2.5, [Parent(-1.0)]), Parent(3.0)])
+    found = root.find(xs[0])
+    if found is None:
+        return -1.0, 0
+    return found.value, len(found.children)
+
+
+def chosen_of_three_levels(xs):
+    leaf = Parent(-1.0)
+    middle = Parent(2.5, [leaf])
+    root = Parent(1.5, [middle])
+    if xs[0] == 1.5:
+        found = root
+    elif xs[0] == 2.5:
+        found = middle
+    else:
+        found = leaf
+    return found.value
+
+
 PROGRAMS = [
+    *(found_three_levels_deep, chosen_of_three_levels),
     *(
         a_write_to_one_that_leads_to_the_other,
         appended_under_conditions,

@@ -94,11 +94,83 @@ def halves(n):
         yield n
 
 
-def a_loop_that_returns(n):
+def a_number_and_how_many(n):
+    met = 0
     for v in halves(n):
+        met += 1
         if v > 2:
-            return v
+            return v, met * 1.5
+        if v == 5:
+            return 0, 0.5
+    return None
+
+
+def the_second(n):
+    for k, v in enumerate(halves(n)):
+        if k == 1:
+            return v * 0.5
     return -1
+
+
+def a_text(n):
+    for v in halves(n):
+        if v > 5:
+            return "more"
+        if v == 5:
+            return "five"
+    return "less"
+
+
+class Box:
+    def __init__(self, number):
+        self.number = number
+
+
+def an_object(n):
+    one, other = Box(1), Box(2)
+
+    def chosen():
+        for v in halves(n):
+            if v > 5:
+                return one
+        return other
+
+    found = chosen()
+    found.number += 5
+    return one.number, other.number, found.number
+
+
+def a_list(n):
+    box = [1]
+
+    def chosen():
+        for v in halves(n):
+            if v > 5:
+                return box
+        return [0]
+
+    found = chosen()
+    found[0] += 5
+    return box[0], found[0]
+
+
+def a_list_in_a_tuple(n):
+    box = [1]
+
+    def chosen():
+        for v in halves(n):
+            if v > 5:
+                return v, box
+        return n, [0]
+
+    found = chosen()[1]
+    found[0] += 5
+    return box[0], found[0]
+
+
+@pytest.mark.parametrize("program", [a_number_and_how_many, the_second, a_text])
+def test_a_return_ends_the_loop(program):
+    agrees_when_compiled(program, *[(n,) for n in (1, 2, 5, 9, 40)])
 
 
 def a_loop_in_a_loop(n):
@@ -109,9 +181,12 @@ def a_loop_in_a_loop(n):
     return total
 
 
+OF_CONTAINERS = "a `return` of a list, dict or object"
+
+
 @pytest.mark.parametrize(
     "program, words",
-    [(a_loop_that_returns, "a `return` in a loop over what it yields"), (a_loop_in_a_loop, "without end")],
+    [(a_loop_in_a_loop, "without end"), *((each, OF_CONTAINERS) for each in (a_list, an_object, a_list_in_a_tuple))],
 )
 def test_what_is_refused(program, words):
     with pytest.raises(ag.StagingError, match=words):

@@ -226,6 +226,18 @@ class Raising(InTrace):
 
         self._staged_if(condition, None, fail, [], NO_SNAPSHOT)
 
+    def raise_if_any(self, error: Any) -> None:
+        """Raise an exception where there is one: it may be None."""
+        if type(error) is not Optional:
+            if error is not None:
+                raise self.raised(error)
+            return
+
+        def fail() -> None:
+            raise self.raised(held_in(error))
+
+        self._staged_if(present_in(error), fail, None, [], NO_SNAPSHOT)
+
     def text(self, make: Callable[..., str], *values: Any) -> Any:
         """``make(*values)``: a text in an exception or a print; to be made at run time if values are traced."""
         if not is_pytree(values):

@@ -143,7 +143,10 @@ class Identities:
         """Forget what a block has made known: its values must not outlive its trace."""
         before = before or _NOTHING
         for key in [key for key in self._known if key not in before.elements]:
-            if not self.elements.lasts(self._known[key].part):
+            known = self._known[key]
+            if self.elements.lasts(known.part):
+                known.when = {mark: when if when is True else None for mark, when in known.when.items()}
+            else:
                 del self._known[key]
                 self.elements.forget(key)
         for key in [key for key in self._writes if key not in before.watched]:

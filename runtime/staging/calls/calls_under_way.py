@@ -53,7 +53,10 @@ class Known:
       same: the ways to containers in a result, in pairs, that may lead to one.
       rooms: the lists and texts of a result, alone or in a tuple, of which calls return longer ones than those in them, by their position.
       loops: what the loops in it write.
+      hands_back: whether its calls return what they raise beside their value: see `handed_back`.
     """
+
+    hands_back = False
 
     def __init__(self, state: CarriedState) -> None:
         self.shares = False

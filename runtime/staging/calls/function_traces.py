@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograph.backends.base import Backend, Traced
+from autograph.backends.base import MISSING, Backend, Traced
 from autograph.backends.followed import follow
 from autograph.backends.recursive import FunctionBody
 from autograph.backends.selected import STAGING
@@ -33,6 +33,7 @@ from autograph.runtime.staging.calls.calls_under_way import (
     TraceOfCalls,
     containers_in,
 )
+from autograph.runtime.staging.calls.handed_back import attempted, described, value_in
 from autograph.runtime.staging.calls.values_in_room import ValueInRoom, places_of_growing, result_in_room
 from autograph.runtime.staging.policy.recursive_code import cells_around, cells_of
 from autograph.runtime.tracing.recording import LOCAL
@@ -86,7 +87,8 @@ class FunctionTraces(InTraceOfCalls):
         rooms = None if LOCAL.frame is None else LOCAL.frame.rooms
         if known.layout is None or known.never or rooms is None:
             return False
-        before, after = places_of_growing(known.layout), places_of_growing(self._typed(layout, traced))
+        values = known.layout, self._typed(layout, traced)
+        before, after = map(places_of_growing, map(value_in, values) if known.hands_back else values)
         grown = {k for k in before.keys() & after.keys() if self._differ(before[k], after[k])}
         for k in sorted(grown, key=str):
             name = f"the {'text' if is_text_layout(after[k]) else 'list'} that {marker.name} returns{'' if k is None else f' as item {k}'}"
@@ -133,7 +135,9 @@ class FunctionTraces(InTraceOfCalls):
             joined = Joiner(self._backend).join("the value", known.layout, self._typed(layout, traced))
             every = injected(joined.right, traced.leaves[:kept])
             results = [
-                leaf for leaf, kind in zip(every, leaves_of(known.layout), strict=True) if isinstance(kind, Array)
+                self._backend.zeros(kind.type) if leaf is MISSING else leaf
+                for leaf, kind in zip(every, leaves_of(known.layout), strict=True)
+                if isinstance(kind, Array)
             ]
             traced, results = with_numbers(self._backend, traced, results)
         return FunctionBody(traced, operands, [*results, *traced.leaves[kept:]], types)
@@ -173,10 +177,17 @@ class FunctionTraces(InTraceOfCalls):
             before = {id(part) for part in containers_in((*args, *kwargs.values(), *snapshot.reachable()))}
             returned: list[Any] = []
             try:
-                result = call.run(args, kwargs)
-                region.leave((result,))
+                error = None
+                if known.hands_back:
+                    result, error = attempted(lambda: call.run(args, kwargs), (*functions, args, kwargs))
+                else:
+                    result = call.run(args, kwargs)
+                region.leave((result, error))
                 self._note_shared(result, before, active)
-                layout, returned = describe(result_in_room(result, known.rooms))
+                result = result_in_room(result, known.rooms)
+                layout, returned = (
+                    described(result, error, active.marker.name) if known.hands_back else describe(result)
+                )
                 layouts.append(layout)
             except BaseException as error:
                 if not raising.is_raised_by(region, error):

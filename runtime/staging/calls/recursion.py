@@ -378,13 +378,7 @@ class Recursion(InTraceOfCalls):
         """The result of a call of what is being traced."""
         known = active.known
         assert known is not None
-        if len(current().catches) > active.attempts:
-            name = getattr(call.function, "__name__", "This function")
-            raise StagingError(
-                f"{user_location()}\n  {name!r} calls itself under a traced condition inside a `try`: what it "
-                "raises is known only after it has been traced.\n  Put the `try` around the outermost call, "
-                "or write the recursion as a loop."
-            )
+        self._hand_back(known, call)
         active.is_called = True
         if known.layout is None:
             self._raising.end_block()
@@ -397,6 +391,21 @@ class Recursion(InTraceOfCalls):
         if known.never:
             self._raising.end_block()
         return results
+
+    def _hand_back(self, known: Known, call: Call) -> None:
+        """Let a call that is recorded inside a ``try`` hand back what it raises."""
+        caller = next(each for each in reversed(self.calls.active) if each.known is not None)
+        if known.hands_back or len(current().catches) <= caller.attempts:
+            return
+        if self.calls.is_settled or call.variables():
+            name = getattr(call.function, "__name__", "This function")
+            raise StagingError(
+                f"{user_location()}\n  {name!r} calls itself under a traced condition inside a `try`: what it "
+                "raises is known only after it has been traced.\n  Put the `try` around the outermost call, "
+                "or write the recursion as a loop."
+            )
+        known.hands_back, known.layout, known.never = True, None, False
+        raise _Again
 
     def _operands(self, signature: Signature, known: Known, leaves: Sequence[Any]) -> list[Any]:
         own = [leaf for leaf, type in zip(leaves, signature.types, strict=True) if type is not None]
@@ -412,7 +421,9 @@ class Recursion(InTraceOfCalls):
         known.state.settle(outputs[count:])
         pending = iter(outputs[:count])
         leaves = [leaf.value if isinstance(leaf, Static) else next(pending) for leaf in leaves_of(known.layout)]
-        result = unflatten(known.layout, leaves)
+        result, error = unflatten(known.layout, leaves), None
+        if known.hands_back and not known.never:
+            result, error = result
         parts = parts_of(result)
         found = parts.values()
         for part in found:
@@ -428,6 +439,7 @@ class Recursion(InTraceOfCalls):
             when = dict.fromkeys(marks)
             for part in found:
                 identities.relate(part, when, user_location())
+        self._raising.raise_if_any(error)
         return result
 
     # Tracing.
@@ -456,11 +468,13 @@ class Recursion(InTraceOfCalls):
         reached = self._reached(marker)
         if reached & outer:
             self._refuse_closure(active, body, reached)
+            self._hand_back(known, call)
             return self._recorded(marker, known, operands, call)
         functions = {each: bodies[each] for each in reached}
         bound = DepthBound(call.function, marker, self._raising.can_raise_later())
         spec = RecursionSpec(functions, marker, operands, bound.depth, bound.in_tail_position)
         outputs, ended = self.backend.recursion(spec)
+        self.calls.is_settled = self.calls.is_settled or not self.calls.active  # what it raises is the program's
         take_down(Remark(position_of(call.function.__code__), bound.remark()))
         if bound.can_raise:
             self._raising.raise_unless(ended, bound.error)

@@ -14,6 +14,7 @@ from autograph.backends.base import MISSING, Backend, LeafType
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.extents import UNBOUNDED, Extent, exactly
 from autograph.runtime.containers.padded import Padded
+from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Journal, Place
@@ -21,7 +22,7 @@ from autograph.runtime.heap.places import holds_list
 from autograph.runtime.layouts.buffers import known_length
 from autograph.runtime.layouts.describe import describe, typed, unflatten
 from autograph.runtime.layouts.join import Joiner
-from autograph.runtime.layouts.kinds import BUFFERS, Array, Layout, Row, Seq, Static, leaves_of
+from autograph.runtime.layouts.kinds import BUFFERS, NOTHING, Array, Layout, Row, Seq, Static, leaves_of
 from autograph.runtime.layouts.list_room import Room, RoomInRecursion
 from autograph.runtime.layouts.mismatches import sides
 from autograph.runtime.layouts.sides import injected
@@ -155,7 +156,9 @@ class CarriedState:
             STAGING.write(ref, value)
         pending: Iterator[Any] = iter(arrays[len(self.refs) :])
         return [
-            unflatten(
+            UNBOUND
+            if carried.layout is NOTHING
+            else unflatten(
                 carried.layout,
                 [leaf.value if isinstance(leaf, Static) else next(pending) for leaf in leaves_of(carried.layout)],
             )
@@ -223,12 +226,14 @@ class CarriedState:
 
     def _held(self, place: Place) -> Any:
         value = place.get()
-        if value is UNBOUND and getattr(place, "is_result", False):
+        is_result = getattr(place, "is_result", False)  # and read only where it is set
+        if is_result and value is not UNBOUND and parts_of(value):
             raise StagingError(
-                f"{user_location()}\n  {self._name!r} calls itself under a traced condition, and a `return` in a loop over what it yields "
-                "ends it.\n  Assign the value to a variable that has one before the loop, `break`, and return it after the loop."
+                f"{user_location()}\n  {self._name!r} calls itself under a traced condition, and a `return` of a list, dict or object in a "
+                "loop over what it yields ends it.\n  Assign the value to a variable that has one before the loop, `break`, and return "
+                "it after the loop."
             )
-        if value is UNBOUND:
+        if value is UNBOUND and not is_result:
             raise StagingError(
                 f"{user_location()}\n  {self._name!r} calls itself under a traced condition, and sets {place.name}, which has no "
                 "value before the call.\n  Assign one."
@@ -236,6 +241,8 @@ class CarriedState:
         return value
 
     def _described(self, place: Place, value: Any) -> tuple[Layout, list[Any]]:
+        if value is UNBOUND:
+            return NOTHING, []
         is_contents = isinstance(place, ContentsPlace)
         return describe(value, is_contents, is_contents and holds_list(place, value))
 
