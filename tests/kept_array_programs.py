@@ -339,7 +339,67 @@ def written_through_the_container(x):
     return a.sum(), b.sum()
 
 
+def best_of_candidates(x):
+    best = x.copy()
+    for k in range(3):
+        candidate = best.copy()
+        if x[k] > 1:
+            candidate = candidate * 2.0
+        candidate[k] += 1
+        if candidate.sum() < best.sum():
+            break
+        best = candidate
+    return best
+
+
+def until_it_is_large(x):
+    r = np.full(3, 1 / 3)
+    k = 0
+    while k < 3:
+        new = np.full(3, 0.15)
+        if x[k] < 1:
+            new = new * 2
+        new[0] += x[k]
+        if new[0] > 2.5:
+            break
+        r = new
+        k += 1
+    r[1] = 7
+    return r
+
+
+def of_neighbours(x):
+    r = np.full(3, 1 / 3)
+    for _ in range(3):
+        new = np.full(3, 0.15)
+        for i in range(2):
+            if x[i] < 0:
+                new = new + x[i]
+            else:
+                new[0] += 0.85
+        if new[0] < 1e-4:
+            break
+        r = new
+    return r
+
+
+def chosen_in_a_branch(x):
+    best = x.copy()
+    if x[1] > 0:
+        if x[0] > 1:
+            candidate = x * 2.0
+        else:
+            candidate = x * 3.0
+        candidate[1] = 0.0
+        best = candidate
+    return best
+
+
 CASES = [
+    best_of_candidates,
+    until_it_is_large,
+    of_neighbours,
+    chosen_in_a_branch,
     elements_of_copied_lists,
     elements_of_extended_lists,
     written_through_the_container,

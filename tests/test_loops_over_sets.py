@@ -162,7 +162,7 @@ def appended(xs):
     for v in large:
         total += v
     pairs.sort()
-    return total, len(large), max(small), 7 in small, sorted(v for v in large if v > 3), pairs
+    return total, len(large), max(small), 7 in small, sum(sorted(v for v in large if v > 3)[:1]), pairs[0], len(pairs)
 
 
 def appended_in_each_iteration(xs):
@@ -175,7 +175,7 @@ def appended_in_each_iteration(xs):
         found.append(sum(each))
         for v in set(xs):
             again.append(v * k)
-    return found, sorted(again)
+    return found, sorted(again)[-1], len(again)
 
 
 PROGRAMS = [

@@ -74,7 +74,7 @@ def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         traced = any(map(has_tracer, args)) or (kwargs and any(map(has_tracer, kwargs.values())))
-        out = args[function.nin :] if isinstance(function, np.ufunc) else ()
+        out: Any = args[function.nin :] if isinstance(function, np.ufunc) else ()
         out = out or (args[:1] if writes else kwargs.get("out"))
         if not traced and not any(map(is_given, out if isinstance(out, tuple) else (out,))):
             return function(*args, **kwargs)

@@ -461,7 +461,7 @@ class ArrayView(PlaceOfArray):
     def dtype(self) -> Any:
         """The dtype."""
         whole = self._base.dtype
-        return self._key.dtype(whole) if isinstance(self._key, Rearrangement) else whole
+        return self._key.dtype_of(whole) if isinstance(self._key, Rearrangement) else whole
 
     @property
     def _type(self) -> LeafType:

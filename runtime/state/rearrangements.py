@@ -15,7 +15,7 @@ import numpy as np
 
 
 class _OfSameDtype:
-    def dtype(self, whole: Any) -> Any:
+    def dtype_of(self, whole: Any) -> Any:
         return whole
 
 
@@ -87,7 +87,7 @@ class Component:
         parts = parts.at[..., 0 if self.name == "real" else 1].set(part)
         return parts.reshape((*numbers.shape[:-1], -1)).view(numbers.dtype)
 
-    def dtype(self, whole: Any) -> Any:
+    def dtype_of(self, whole: Any) -> Any:
         return np.zeros((), whole).real.dtype
 
     def strided(self, whole: np.ndarray) -> np.ndarray:
@@ -106,7 +106,7 @@ class Bits:
     def put(self, whole: Any, part: Any) -> jax.Array:
         return part.view(jnp.asarray(whole).dtype)
 
-    def dtype(self, whole: Any) -> Any:
+    def dtype_of(self, whole: Any) -> Any:
         return np.dtype(self.name)
 
     def strided(self, whole: np.ndarray) -> np.ndarray:

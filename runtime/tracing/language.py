@@ -77,6 +77,8 @@ class Operators(Protocol):
 
     def for_stmt(self, *args: Any) -> None: ...
 
+    def try_stmt(self, *args: Any) -> Any: ...
+
     def while_stmt(
         self,
         test: Callable[[], Any],

@@ -110,7 +110,7 @@ def check_cast(symbol: str, dtype: Any, value: Any) -> None:
     if getattr(value, "kind", None) is np.ndarray:  # a place
         value = np.empty(0, value.dtype)
     if isinstance(value, bool | int | float | complex | np.generic | np.ndarray) and symbol != "@=":
-        _IN_PLACE[symbol](np.empty(0, dtype), np.empty(0, value.dtype) if np.ndim(value) else value)
+        _IN_PLACE[symbol](np.empty(0, dtype), np.empty(0, np.asarray(value).dtype) if np.ndim(value) else value)
 
 
 def _are_alike_containers(left: Any, right: Any) -> bool:

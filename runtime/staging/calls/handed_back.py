@@ -25,6 +25,7 @@ def attempted(run: Callable[[], Any], roots: Sequence[Any]) -> tuple[Any, Any]:
     Args:
       roots: functions and values, from which all can be reached that it may write to.
     """
+    value: Any  # which has no value where all paths raise
     error = None
 
     def body() -> None:
@@ -41,7 +42,6 @@ def attempted(run: Callable[[], Any], roots: Sequence[Any]) -> tuple[Any, Any]:
         return value, error
     except NameError:
         return UNBOUND, error
-    value = None  # makes it a variable of this function, which has no value at first
 
 
 def described(value: Any, error: Any, name: str) -> tuple[Layout, list[Any]]:

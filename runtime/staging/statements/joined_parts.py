@@ -63,10 +63,10 @@ class EndParts:
 
 
 def made_anew(part: Any, journal: Journal) -> Any:
-    """A container in a result that is none of those before the statement, as one that the program has just made."""
+    """A container or object in a result that is none of those before the statement, as one that the program has just made."""
     if isinstance(part, WHOLE):
         part = copy.copy(part)
-    if isinstance(part, MUTABLE_CONTAINERS):
+    if isinstance(part, MUTABLE_CONTAINERS) or is_plain_object(part):
         journal.born(part)
     return part
 
