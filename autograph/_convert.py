@@ -260,6 +260,10 @@ class Converter:
         """Whether a line writes to what other names may lead to: see `NamesOfArrays.is_shared`."""
         return self._names.is_shared(at, around, dimensions, entry)
 
+    def open_slice(self, at: tuple[str, int]) -> bool | None:
+        """What writes do to a slice of traced length that a line binds: see `NamesOfArrays.open_slice`."""
+        return self._names.open_slice(at)
+
     def is_sort(self, filename: str, line: int) -> bool:
         """Whether a line is a statement ``x.sort()``, of which the result is of no use."""
         return self._names.is_sort(filename, line)

@@ -74,6 +74,11 @@ class NamesOfArrays:
     def _keeps_arguments(self, line: tuple[str, int]) -> bool:
         return any(line[1] in found.calls for found in self._shared.get(line[0], {}).values())
 
+    def open_slice(self, at: tuple[str, int]) -> bool | None:
+        """Whether a line binds a slice to which, or to whose array, items are written; None if no write would be missed."""
+        found = [each.open_slices[at[1]] for each in self._shared.get(at[0], {}).values() if at[1] in each.open_slices]
+        return any(found) if found else None
+
     def is_sort(self, filename: str, line: int) -> bool:
         """Whether a line is a statement ``x.sort()``, of which the result is of no use."""
         return any(line in found.sorts for found in self._shared.get(filename, {}).values())

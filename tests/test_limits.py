@@ -740,6 +740,17 @@ def arrays_of_the_caller():
         with pytest.raises(ag.StagingError, match="'x' is written in place by written, and shares memory with 'y'"):
             ag.function(written)(*given)
 
+    def sliced(x, n):
+        tail = x[n:]
+        tail[0] = 1.0
+        return x
+
+    def sliced_of_its_own(x, n):
+        y = x * 2
+        tail = y[n:]
+        tail[0] = 1.0
+        return y
+
     def shaped(x):
         x.shape = (2, 2)
         return x
@@ -753,6 +764,10 @@ def arrays_of_the_caller():
         x.T[0] = x[0:1][0] + 1
         return x
 
+    for program in (sliced, sliced_of_its_own):
+        refused(
+            program, np.zeros(4), jnp.array(2), words="The length of this slice is known only when the program runs"
+        )
     refused(shaped, np.zeros(4), words="The attribute 'shape' of an array is assigned")
     refused(one_of_several, np.zeros(4), X, words="is updated in place that is one of several")
     ag.function(viewed)(both)

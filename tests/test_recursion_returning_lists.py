@@ -207,3 +207,63 @@ def test_one_list_that_is_returned_twice(f):
     same(ag.function(read)(jnp.int32(2)), read(2))
     with pytest.raises(ag.StagingError, match="It may be the one that"):
         ag.function(written)(jnp.int32(2))
+
+
+def bound_to_another_list(n):
+    a, b = [1], [2]
+    now = a
+
+    def go(k):
+        nonlocal now
+        if k > 0:
+            if k == 2:
+                now = b
+            go(k - 1)
+            go(k - 2)
+
+    go(n)
+    now[0] += 7
+    return a, b
+
+
+def halves(n):
+    if n > 1:
+        yield from halves(n // 2)
+        yield n
+
+
+def bound_in_a_loop_over_a_generator(n):
+    one, other = [1], [2]
+    found = other
+    for v in halves(n):
+        if v > 5:
+            found = one
+            break
+    found[0] += 5
+    return one, other
+
+
+@pytest.mark.parametrize("program", [bound_to_another_list, bound_in_a_loop_over_a_generator])
+def test_a_variable_that_a_call_binds_to_another_list_is_refused(program):
+    with pytest.raises(ag.StagingError, match="binds .* to a list that was there before the call"):
+        ag.function(program)(jnp.int32(4))
+
+
+def bound_to_a_new_list(n):
+    found = [0, 0]
+
+    def go(k):
+        nonlocal found
+        if k > 0:
+            found = [found[0] + 1, found[1] + k]
+            go(k - 1)
+            go(k - 2)
+
+    go(n)
+    return found
+
+
+def test_a_variable_that_a_call_binds_to_a_new_list_is_carried():
+    compiled = ag.function(bound_to_a_new_list)
+    for n in (0, 1, 4):
+        assert [*map(int, compiled(jnp.int32(n)))] == bound_to_a_new_list(n)

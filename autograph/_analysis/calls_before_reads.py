@@ -14,8 +14,8 @@ from autograph._analysis.array_callees import Callee
 from autograph._analysis.array_paths import ELEMENTS, argument_values, leads, path_of, root_of
 from autograph._analysis.children import walk
 
-_Position = tuple[float, float]  # in the text: a line, and a column of it
-_NEVER: _Position = (math.inf, math.inf)
+Position = tuple[float, float]  # in the text: a line, and a column of it
+_NEVER: Position = (math.inf, math.inf)
 
 
 def calls_before_reads(
@@ -33,10 +33,10 @@ def calls_before_reads(
         if not isinstance(statement, gast.stmt):
             continue
         bound = {path_of(target) for target in getattr(statement, "targets", ())}
-        begins, _ = _extent(statement)
-        _, ends = _extent(statement) if isinstance(statement, gast.Return) else (begins, _NEVER)
+        begins, _ = extent(statement)
+        _, ends = extent(statement) if isinstance(statement, gast.Return) else (begins, _NEVER)
         for call in _calls_in(statement):
-            first, last = _extent(call)
+            first, last = extent(call)
             found = {lead.path for each in argument_values(call) for lead in leads(each, callee)}
             paths = {path for path in found - bound if not path.endswith(ELEMENTS)}
             if any(
@@ -47,18 +47,14 @@ def calls_before_reads(
     return lines
 
 
-def _reads(body: Sequence[gast.AST]) -> defaultdict[str, list[_Position]]:
+def _reads(body: Sequence[gast.AST]) -> defaultdict[str, list[Position]]:
     """Where each name is read, in the order of the text. What is read in a loop may be read again until the loop ends."""
-    found: defaultdict[str, list[_Position]] = defaultdict(list)
+    found: defaultdict[str, list[Position]] = defaultdict(list)
     parts: list[Any] = [part for node in body for part in walk(node)]
-    loops = sorted(_extent(part) for part in parts if isinstance(part, gast.For | gast.While))
-    outermost: list[tuple[_Position, _Position]] = []
-    for loop in loops:
-        if not outermost or loop[0] >= outermost[-1][1]:
-            outermost.append(loop)
+    outermost = outermost_loops(parts)
     for part in parts:
         if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load):
-            position, _ = _extent(part)
+            position, _ = extent(part)
             found[part.id].append(position)
             place = bisect.bisect(outermost, (position, _NEVER)) - 1
             if place >= 0 and position < outermost[place][1]:
@@ -68,12 +64,21 @@ def _reads(body: Sequence[gast.AST]) -> defaultdict[str, list[_Position]]:
     return found
 
 
-def _is_between(positions: list[_Position], start: _Position, end: _Position) -> bool:
+def outermost_loops(parts: Sequence[gast.AST]) -> list[tuple[Position, Position]]:
+    """Where the loops among these nodes that are in no other begin and end, in the order of the text."""
+    outermost: list[tuple[Position, Position]] = []
+    for loop in sorted(extent(part) for part in parts if isinstance(part, gast.For | gast.While)):
+        if not outermost or loop[0] >= outermost[-1][1]:
+            outermost.append(loop)
+    return outermost
+
+
+def _is_between(positions: list[Position], start: Position, end: Position) -> bool:
     place = bisect.bisect_left(positions, start)
     return place < len(positions) and positions[place] < end
 
 
-def _extent(node: Any) -> tuple[_Position, _Position]:
+def extent(node: Any) -> tuple[Position, Position]:
     """Where in the text a node begins and ends."""
     begins = node.lineno, node.col_offset
     return begins, (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)

@@ -28,6 +28,7 @@ from autograph._analysis.array_paths import (
 )
 from autograph._analysis.calls_before_reads import calls_before_reads
 from autograph._analysis.children import children, walk
+from autograph._analysis.open_slices import open_slices
 from autograph._analysis.scopes import bound_names, declared_names, parameter_names, walk_scope
 
 
@@ -45,6 +46,7 @@ class SharedWrites(NamedTuple):
       events: what the functions do, each with its conditions.
       calls: those of calls with arguments that may be read after them, by the names that they have had before.
       sorts: those of statements ``x.sort()``.
+      open_slices: those of slices by computed bounds which writes would show to be parts: whether items are written.
     """
 
     names: frozenset[str] = frozenset()
@@ -57,6 +59,7 @@ class SharedWrites(NamedTuple):
     events: Mapping[Event, frozenset[Condition]] = {}
     calls: frozenset[int] = frozenset()
     sorts: frozenset[int] = frozenset()
+    open_slices: Mapping[int, bool] = {}
 
 
 class Condition(NamedTuple):
@@ -287,6 +290,7 @@ def shared_writes(
         {event: frozenset(conditions) for event, conditions in events.items() if conditions},
         frozenset(calls),
         frozenset(part.lineno for part in parts if isinstance(part, gast.Expr) and _is_method(part.value, {"sort"})),
+        {line: by_item for each in functions for line, by_item in open_slices(each.own).items()},
     )
 
 

@@ -131,6 +131,11 @@ def _identity(a: Any, *args: Any, **kwargs: Any) -> Any:
     return a
 
 
+def _copy(a: Any, *args: Any, **kwargs: Any) -> Any:
+    """An array of its own, which is followed to no other."""
+    return a.with_values(jnp.array(a.values))
+
+
 def _transpose(a: Any, axes: Any = None) -> Any:
     if axes is not None:
         raise refused("`transpose` with axes")
@@ -286,7 +291,7 @@ def _table() -> dict[str, Rule]:
         "flatten": raveled,
         "reshape": _reshape,
         "transpose": _transpose,
-        "copy": _identity,
+        "copy": _copy,
         "atleast_1d": _identity,
         "ascontiguousarray": _identity,
         "array": _as_array,

@@ -315,7 +315,7 @@ class Operators(InTrace):
 
     @lazy
     def slices(self) -> Slices:
-        return Slices(self.backend)
+        return Slices(self.backend, lambda line: None if self.converter is None else self.converter.open_slice(line))
 
     span = _operator(slices, Slices.span)
 

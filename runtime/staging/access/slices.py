@@ -19,8 +19,9 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.list_room import AT_FIRST, OutOfRoom, Room
 from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.state.spans import Span
+from autograph.runtime.tracing.caller_arrays import may_be_numpys
 from autograph.runtime.tracing.language import LANGUAGE
-from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.locations import user_line, user_location
 from autograph.runtime.tracing.recording import LOCAL
 
 
@@ -39,10 +40,15 @@ class WindowRoom(Room):
 
 
 class Slices:
-    """The operators for slices with computed bounds."""
+    """The operators for slices with computed bounds.
 
-    def __init__(self, backend: Backend) -> None:
+    Args:
+      is_written: whether a line binds a slice to which, or to whose array, items are written; False if only ``y += v`` writes to it.
+    """
+
+    def __init__(self, backend: Backend, is_written: Callable[[tuple[str, int]], bool | None]) -> None:
         self.backend = backend
+        self._is_written = is_written
 
     def span(self, start: Any, stop: Any, step: Any = None, size: Callable[[], Any] | None = None) -> Any:
         """``slice(start, stop, step)``, or a `Span` where one of them is traced.
@@ -130,10 +136,20 @@ class Slices:
             raise self._unknown_size(
                 next(part for part in parts if isinstance(part, Span) and part.size is None), array
             )
+        self._refuse_written()
         rows = array[before] if before else array
         taken = PaddedArray(rows, rows.shape[0]).sliced(slice(span.start, span.stop, span.step))
         follow([taken.values], [rows])
         return taken[(slice(None), *after)] if after else taken
+
+    def _refuse_written(self) -> None:
+        """Refuse a slice that is bound here if a write would show that it is a part of the array, which it is not in the program."""
+        by_item = self._is_written(user_line()) if LOCAL.repeated is not None else None
+        if by_item or (by_item is not None and may_be_numpys()):
+            raise StagingError(
+                f"{user_location()}\n  The length of this slice is known only when the program runs: it is an array of its own, but it or "
+                "its array is written while the other is in use.\n  Take a copy (a[i:j].copy()), or write to the array itself, a[i:j] = v."
+            )
 
     def write_spans(self, array: Any, key: Any, write: Callable[[Any, Any, Any], Any], value: Any) -> Any:
         """``array`` after ``write(part, key, value)``, which returns a part of it with a value written at a static key."""

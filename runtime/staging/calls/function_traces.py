@@ -175,6 +175,7 @@ class FunctionTraces(InTraceOfCalls):
             given = {id(part) for part in call.containers()}
             copies = {id(part) for part in containers_in((*args, *kwargs.values()))} - given
             before = {id(part) for part in containers_in((*args, *kwargs.values(), *snapshot.reachable()))}
+            known.state.note_before(before, self._raising.identities)
             returned: list[Any] = []
             try:
                 error = None

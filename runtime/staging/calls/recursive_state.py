@@ -17,7 +17,8 @@ from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import ContentsPlace, Journal, Place
+from autograph.runtime.heap.identities import Identities
+from autograph.runtime.heap.journal import MUTABLE_CONTAINERS, ContentsPlace, Journal, Place
 from autograph.runtime.heap.places import holds_list
 from autograph.runtime.layouts.buffers import known_length
 from autograph.runtime.layouts.describe import describe, typed, unflatten
@@ -66,6 +67,8 @@ class CarriedState:
         self.refs: list[Any] = []
         self._carried: list[_Carried] = []
         self.is_changed = False
+        self._before: set[int] = set()
+        self._identities: Identities | None = None
 
     def add_refs(self, refs: Sequence[Any]) -> None:
         """Take in the stand-ins of Variables that are written."""
@@ -101,6 +104,7 @@ class CarriedState:
         """These arrays, as they are now. Where the layouts do not hold them, they are widened: see `is_changed`."""
         found = [STAGING.read(ref) for ref in self.refs]
         for carried in self._carried:
+            self._refuse_rebound(carried)
             found += self._values(carried)
         return found
 
@@ -141,6 +145,7 @@ class CarriedState:
         """Forget what was traced last."""
         for carried in self._carried:
             carried.start = None
+        self._identities = None
 
     def settle(self, arrays: Sequence[Any]) -> None:
         """Write these arrays, which a call gives back."""
@@ -164,6 +169,24 @@ class CarriedState:
             )
             for carried in self._carried
         ]
+
+    def note_before(self, before: set[int], identities: Identities) -> None:
+        """Note which containers, by their identities, there are when the call that is being traced begins."""
+        self._before, self._identities = before, identities
+
+    def _refuse_rebound(self, carried: _Carried) -> None:
+        """Refuse a variable or attribute that a call binds to another container of those before it: it would get a copy."""
+        if self._identities is None or isinstance(carried.place, ContentsPlace):
+            return
+        others = self._before - {id(part) for part in parts_of(carried.start).values()}
+        for part in parts_of(self._held(carried.place)).values():
+            is_other = not others.isdisjoint(self._identities.conditions_of(id(part)))
+            if is_other and isinstance(part, MUTABLE_CONTAINERS):
+                raise StagingError(
+                    f"{user_location()}\n  {self._name!r} calls itself under a traced condition, and binds {carried.place.name} to a "
+                    f"{type(part).__name__} that was there before the call: which one it is, is known only at run time.\n"
+                    f"  Bind a copy (list(…), dict(…)), or the number of the one that is meant."
+                )
 
     # The contents of lists.
 
