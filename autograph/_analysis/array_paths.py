@@ -7,7 +7,7 @@ lead to depends on what these do, which is known when they are converted: an *ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import gast
@@ -74,42 +74,93 @@ def prefixes(path: str) -> Iterator[str]:
     yield path
 
 
-def leads(value: gast.AST | None, callee: Callable[[gast.AST], Callee]) -> Iterator[Lead]:
-    """What an expression leads to.
+class Leads:
+    """What expressions lead to, each of which is looked at once.
 
     Args:
       callee: tells what a called expression does.
     """
-    if value is None:
-        return
-    if isinstance(value, gast.Call):
-        yield from _through_call(value, callee)
-    elif isinstance(value, gast.IfExp | gast.BoolOp | gast.List | gast.Tuple | gast.Set | gast.Dict | gast.NamedExpr):
-        for part in _held(value):
-            yield from leads(part, callee)
-    elif isinstance(value, gast.BinOp):
-        yield from _in_lists(value, callee)
-    elif isinstance(value, gast.Starred):
-        yield from _parts(leads(value.value, callee))
-    elif isinstance(value, COMPREHENSIONS):
-        elements = [value.key, value.value] if isinstance(value, gast.DictComp) else [value.elt]
-        for part in elements:
-            yield from leads(part, callee)
-    elif isinstance(value, gast.Await | gast.Yield | gast.YieldFrom):
-        yield Lead("")
-    elif (path := path_of(value)) is not None:
-        yield Lead(path)
-        numbers, is_whole = 0, False
-        while isinstance(value, gast.Subscript):
-            index = value.slice.elts if isinstance(value.slice, gast.Tuple) else [value.slice]
-            numbers += len(index)
-            is_whole = is_whole or any(isinstance(each, gast.Slice) or _is_ellipsis(each) for each in index)
-            value = value.value
-            yield Lead(path_of(value) or "", 0 if is_whole else numbers)
-        if isinstance(value, gast.Attribute) and value.attr in _PARTS:
-            yield Lead(path_of(value.value) or "")
-    elif isinstance(value, gast.Attribute | gast.Subscript):  # a part of what a call returns, say
-        yield from leads(value.value, callee)
+
+    def __init__(self, callee: Callable[[gast.AST], Callee]) -> None:
+        self.callee = callee
+        self._found: dict[int, tuple[Lead, ...]] = {}
+
+    def of(self, value: gast.AST | None) -> tuple[Lead, ...]:
+        """What an expression leads to."""
+        if value is None:
+            return ()
+        found = self._found.get(id(value))
+        if found is None:
+            found = self._found[id(value)] = tuple(dict.fromkeys(self._of(value)))
+        return found
+
+    def _of(self, value: gast.AST) -> Iterator[Lead]:
+        if isinstance(value, gast.Call):
+            yield from self._through_call(value)
+        elif isinstance(
+            value, gast.IfExp | gast.BoolOp | gast.List | gast.Tuple | gast.Set | gast.Dict | gast.NamedExpr
+        ):
+            for part in _held(value):
+                yield from self.of(part)
+        elif isinstance(value, gast.BinOp):
+            yield from self._in_lists(value)
+        elif isinstance(value, gast.Starred):
+            yield from _parts(self.of(value.value))
+        elif isinstance(value, COMPREHENSIONS):
+            elements = [value.key, value.value] if isinstance(value, gast.DictComp) else [value.elt]
+            for part in elements:
+                yield from self.of(part)
+        elif isinstance(value, gast.Await | gast.Yield | gast.YieldFrom):
+            yield Lead("")
+        elif (path := path_of(value)) is not None:
+            yield Lead(path)
+            numbers, is_whole = 0, False
+            while isinstance(value, gast.Subscript):
+                index = value.slice.elts if isinstance(value.slice, gast.Tuple) else [value.slice]
+                numbers += len(index)
+                is_whole = is_whole or any(isinstance(each, gast.Slice) or _is_ellipsis(each) for each in index)
+                value = value.value
+                yield Lead(path_of(value) or "", 0 if is_whole else numbers)
+            if isinstance(value, gast.Attribute) and value.attr in _PARTS:
+                yield Lead(path_of(value.value) or "")
+        elif isinstance(value, gast.Attribute | gast.Subscript):  # a part of what a call returns, say
+            yield from self.of(value.value)
+
+    def _in_lists(self, value: gast.BinOp) -> Iterator[Lead]:
+        """What a list that an operation makes, ``rows + others`` or ``[row] * 3``, leads to."""
+        displays = [
+            each for each in (value.left, value.right) if isinstance(each, gast.List | gast.Tuple | gast.ListComp)
+        ]
+        for display in displays:
+            yield from self.of(display)
+        if isinstance(value.op, gast.Add):
+            paths = map(path_of, (value.left, value.right))
+            yield from (Lead(path + ELEMENTS) for path in paths if path is not None)
+        elif displays and isinstance(value.op, gast.Mult):
+            yield Lead(ELEMENTS)
+
+    def _through_call(self, call: gast.Call) -> Iterator[Lead]:
+        what = self.callee(call.func)
+        given = argument_values(call)
+        if what in (Callee.OWN_VIEW, Callee.TAKES) and isinstance(call.func, gast.Attribute):
+            yield from self.of(call.func.value)
+        elif what is Callee.COPY:
+            path = path_of(call.func.value)
+            yield from [] if path is None else [Lead(path + ELEMENTS)]
+        elif what is Callee.PART:
+            for part in call.args:
+                yield from self.of(part) if isinstance(part, _DISPLAYS) else _parts(self.of(part))
+            for keyword in call.keywords:
+                yield from self.of(keyword.value)
+        elif what in (Callee.METHOD, Callee.USERS, Callee.UNKNOWN):
+            name = "*" if what is Callee.UNKNOWN else name_of(call.func)
+            yield Lead("", 0, Event("leads", name))
+            for part in given:
+                for lead in self.of(part):
+                    yield lead._replace(by=lead.by or Event("returns", name))
+        elif what in (Callee.VIEW, Callee.ANY):
+            for part in given:
+                yield from self.of(part)
 
 
 def argument_values(call: gast.Call) -> list[gast.AST]:
@@ -117,19 +168,7 @@ def argument_values(call: gast.Call) -> list[gast.AST]:
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
-def _in_lists(value: gast.BinOp, callee: Callable[[gast.AST], Callee]) -> Iterator[Lead]:
-    """What a list that an operation makes, ``rows + others`` or ``[row] * 3``, leads to."""
-    displays = [each for each in (value.left, value.right) if isinstance(each, gast.List | gast.Tuple | gast.ListComp)]
-    for display in displays:
-        yield from leads(display, callee)
-    if isinstance(value.op, gast.Add):
-        paths = map(path_of, (value.left, value.right))
-        yield from (Lead(path + ELEMENTS) for path in paths if path is not None)
-    elif displays and isinstance(value.op, gast.Mult):
-        yield Lead(ELEMENTS)
-
-
-def _parts(found: Iterator[Lead]) -> Iterator[Lead]:
+def _parts(found: Iterable[Lead]) -> Iterator[Lead]:
     """What the elements of that lead to which these lead to."""
     return (lead._replace(least=lead.least + 1) for lead in found)
 
@@ -146,27 +185,3 @@ def _held(value: gast.AST) -> list[gast.AST | None]:
     if isinstance(value, gast.BoolOp):
         return list(value.values)
     return list(value.values if isinstance(value, gast.Dict) else value.elts)
-
-
-def _through_call(call: gast.Call, callee: Callable[[gast.AST], Callee]) -> Iterator[Lead]:
-    what = callee(call.func)
-    given = argument_values(call)
-    if what in (Callee.OWN_VIEW, Callee.TAKES) and isinstance(call.func, gast.Attribute):
-        yield from leads(call.func.value, callee)
-    elif what is Callee.COPY:
-        path = path_of(call.func.value)
-        yield from [] if path is None else [Lead(path + ELEMENTS)]
-    elif what is Callee.PART:
-        for part in call.args:
-            yield from leads(part, callee) if isinstance(part, _DISPLAYS) else _parts(leads(part, callee))
-        for keyword in call.keywords:
-            yield from leads(keyword.value, callee)
-    elif what in (Callee.METHOD, Callee.USERS, Callee.UNKNOWN):
-        name = "*" if what is Callee.UNKNOWN else name_of(call.func)
-        yield Lead("", 0, Event("leads", name))
-        for part in given:
-            for lead in leads(part, callee):
-                yield lead._replace(by=lead.by or Event("returns", name))
-    elif what in (Callee.VIEW, Callee.ANY):
-        for part in given:
-            yield from leads(part, callee)

@@ -5,27 +5,24 @@ from __future__ import annotations
 import bisect
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import gast
 
-from autograph._analysis.array_callees import Callee
-from autograph._analysis.array_paths import ELEMENTS, argument_values, leads, path_of, root_of
+from autograph._analysis.array_paths import ELEMENTS, Leads, argument_values, path_of, root_of
 from autograph._analysis.children import walk
 
 Position = tuple[float, float]  # in the text: a line, and a column of it
 _NEVER: Position = (math.inf, math.inf)
 
 
-def calls_before_reads(
-    body: Sequence[gast.AST], parts: Sequence[gast.AST], callee: Callable[[gast.AST], Callee]
-) -> set[int]:
+def calls_before_reads(body: Sequence[gast.AST], parts: Sequence[gast.AST], leads: Leads) -> set[int]:
     """The lines of calls after which the function may read an argument by the name that it has had, or what it read of it before in
     the same statement.
 
     Args:
-      body: that of the function. parts: the nodes of its own scope. callee: tells what a called expression does.
+      body: that of the function. parts: the nodes of its own scope. leads: what expressions lead to.
     """
     reads = _reads(body)
     lines: set[int] = set()
@@ -37,7 +34,7 @@ def calls_before_reads(
         _, ends = extent(statement) if isinstance(statement, gast.Return) else (begins, _NEVER)
         for call in _calls_in(statement):
             first, last = extent(call)
-            found = {lead.path for each in argument_values(call) for lead in leads(each, callee)}
+            found = {lead.path for each in argument_values(call) for lead in leads.of(each)}
             paths = {path for path in found - bound if not path.endswith(ELEMENTS)}
             if any(
                 _is_between(reads[root], begins, first) or _is_between(reads[root], last, ends)

@@ -38,11 +38,13 @@ def open_slices(parts: Sequence[gast.AST]) -> dict[int, bool]:
     for part in parts:
         if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load):
             reads.setdefault(part.id, []).append(extent(part)[0])
-    writes = [*_writes(parts)]
+    writes: dict[str, list[tuple[str, bool, Position]]] = {}
+    for write in _writes(parts):
+        writes.setdefault(root_of(write[0]), []).append(write)
     for each, name, whole in bound:
         begins, ends = extent(each)
         around = [loop for loop in loops if not loop[0] <= begins < loop[1]]
-        for path, is_item, position in writes:
+        for path, is_item, position in (*writes.get(name, ()), *writes.get(root_of(whole), ())):
             if root_of(path) == name:
                 is_shown = any(
                     _is_after(read, position, loops) for read in reads.get(root_of(whole), ()) if read > ends

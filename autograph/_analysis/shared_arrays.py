@@ -19,9 +19,9 @@ from autograph._analysis.array_paths import (
     ELEMENTS,
     Event,
     Lead,
+    Leads,
     argument_values,
     attribute_of,
-    leads,
     path_of,
     prefixes,
     root_of,
@@ -116,7 +116,7 @@ class _Function:
       returned: what the function returns leads to.
     """
 
-    def __init__(self, node: gast.AST, callee: Callable[[gast.AST], Callee]) -> None:
+    def __init__(self, node: gast.AST, leads: Leads) -> None:
         self.node = node
         self.own = _own_nodes(node)
         body = [node.body] if isinstance(node, gast.Lambda) else node.body
@@ -124,7 +124,7 @@ class _Function:
         self.parameters = frozenset(parameter_names(node.args))
         outside = declared_names(self.scope, gast.Global) | declared_names(self.scope, gast.Nonlocal)
         self.locals = (bound_names(body) | self.parameters) - outside
-        self.callee = callee
+        self.leads = leads
         self.shared, self.kept = _Shared(), _Shared()
         self.returned: list[Lead] = []
         for part in self.own:
@@ -142,7 +142,7 @@ class _Function:
         elif isinstance(part, gast.For | gast.AsyncFor | gast.comprehension):
             self._go_over(part.target, part.iter)
         elif isinstance(part, gast.AugAssign) and isinstance(part.value, gast.List | gast.Tuple | gast.Set | gast.Dict):
-            self._keep(leads(part.value, self.callee))
+            self._keep(self.leads.of(part.value))
         elif isinstance(part, gast.AugAssign) and isinstance(part.op, gast.Add) and path_of(part.value) is not None:
             self._hold(part.target)
             self._hold(part.value)
@@ -152,7 +152,7 @@ class _Function:
         elif isinstance(part, gast.Match):
             self._match(part)
         elif isinstance(part, gast.Yield | gast.YieldFrom):
-            self._keep(leads(part.value, self.callee))
+            self._keep(self.leads.of(part.value))
         elif isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda):
             self._default(part)
         elif isinstance(part, gast.Return):
@@ -167,7 +167,7 @@ class _Function:
 
     def _bind(self, target: gast.AST, value: gast.AST) -> None:
         own = path_of(target)
-        found = [lead for lead in leads(value, self.callee) if not own or not _is_of_itself(lead.path, own)]
+        found = [lead for lead in self.leads.of(value) if not own or not _is_of_itself(lead.path, own)]
         if not found:
             return
         is_unpacked = isinstance(target, gast.Tuple | gast.List)
@@ -193,34 +193,34 @@ class _Function:
         for path in _paths_in(target):
             self.shared.share(Lead(path))
         least = 1 + (isinstance(target, gast.Tuple | gast.List) and not isinstance(iterated, gast.Call))
-        is_part = isinstance(iterated, gast.Call) and self.callee(iterated.func) is Callee.PART
-        for lead in leads(iterated, self.callee):
+        is_part = isinstance(iterated, gast.Call) and self.leads.callee(iterated.func) is Callee.PART
+        for lead in self.leads.of(iterated):
             self.shared.share(lead if is_part else lead._replace(least=lead.least + least))
 
     def _match(self, part: gast.AST) -> None:
         names = [each.name for each in walk(part) if isinstance(each, gast.MatchAs | gast.MatchStar) and each.name]
         if names:
-            for lead in [*leads(part.subject, self.callee), *map(Lead, names)]:
+            for lead in [*self.leads.of(part.subject), *map(Lead, names)]:
                 self.shared.share(lead)
 
     def _default(self, part: gast.AST) -> None:
         for default in (*part.args.defaults, *part.args.kw_defaults):
-            self._keep(leads(default, self.callee))
+            self._keep(self.leads.of(default))
 
     def _return(self, value: gast.AST | None) -> None:
-        for lead in leads(value, self.callee):
+        for lead in self.leads.of(value):
             self.returned.append(lead)
             if lead.path and root_of(lead.path) not in self.locals:
                 self.shared.share(lead)
 
     def _call(self, call: gast.Call) -> None:
-        what = self.callee(call.func)
+        what = self.leads.callee(call.func)
         if what not in _KEEPING:
             return
         event = None
         if what in (Callee.USERS, Callee.UNKNOWN):
             event = Event("keeps", "*" if what is Callee.UNKNOWN else name_of(call.func))
-        found = [lead for value in argument_values(call) for lead in leads(value, self.callee)]
+        found = [lead for value in argument_values(call) for lead in self.leads.of(value)]
         self._keep(lead._replace(by=lead.by or event) for lead in found)
         if found and what is Callee.METHOD and isinstance(call.func, gast.Attribute):
             self._hold(call.func.value)
@@ -261,7 +261,8 @@ def shared_writes(
     def callee(called: gast.AST) -> Callee:
         return callee_of(called, defined, resolve, is_library)
 
-    functions = [_Function(each, callee) for each in nodes]
+    leads = Leads(callee)
+    functions = [_Function(each, leads) for each in nodes]
     shared = _Shared()
     events: defaultdict[Event, set[Condition]] = defaultdict(set)
     for each in functions:
@@ -273,7 +274,7 @@ def shared_writes(
     for each in functions:
         if not isinstance(each.node, gast.Lambda):
             lines.add(each, each.node is function)
-            calls |= calls_before_reads(each.node.body, each.scope, callee)
+            calls |= calls_before_reads(each.node.body, each.scope, leads)
     returned = [(lead.path, lead.least) for each in functions for lead in each.returned]
     attributes: dict[str, int] = {}
     for path, least in [*shared.least.items(), *returned]:
