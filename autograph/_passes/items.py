@@ -466,6 +466,8 @@ def _has_slice(node: gast.AST) -> bool:
 
 
 def _may_make_array(value: gast.AST) -> bool:
-    """Whether this is an operation of what may be a number and an array, in this order."""
+    """Whether this is an operation of what may be a number and an array, in this order, or a call of what may have one in it."""
     others = gast.List | gast.Tuple | gast.ListComp | gast.JoinedStr | gast.Constant
-    return isinstance(value, gast.BinOp) and not isinstance(value.left, others) and not isinstance(value.right, others)
+    if isinstance(value, gast.BinOp):
+        return not isinstance(value.left, others) and not isinstance(value.right, others)
+    return isinstance(value, gast.Call) and isinstance(value.func, gast.Name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -84,19 +85,11 @@ def _with_first(function: Callable[..., Any], others: tuple[Any, ...], named: di
     return function(first, *others, **named)
 
 
-def returning_places(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the user's, of which the arrays that operations in it have made are places."""
-
-    @functools.wraps(function, updated=())
-    def call(*args: Any, **kwargs: Any) -> Any:
-        result = function(*args, **kwargs)
-        return tuple(map(made_place, result)) if type(result) is tuple else made_place(result)
-
-    return call
-
-
 def made_place(value: Any) -> Any:
-    """An array that an operation has made of values that are no places, numbers among them, as a place where arrays are."""
+    """An array that an operation has made of what may be a number, as a place where arrays are; those of a tuple likewise."""
+    if type(value) is tuple:
+        made = tuple(map(made_place, value))
+        return value if all(map(operator.is_, made, value)) else made
     return as_place(value, kind=jax.Array if LOCAL.repeated is None or LOCAL.repeated.has_jaxs else np.ndarray)
 
 

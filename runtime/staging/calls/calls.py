@@ -45,7 +45,7 @@ from autograph.runtime.staging.policy.loop_options import set_loop_options
 from autograph.runtime.staging.policy.wrappers import CACHE
 from autograph.runtime.state.array_elements import taking_out
 from autograph.runtime.state.given_arrays import LocalArray, is_given
-from autograph.runtime.state.local_arrays import is_numpys, makes_arrays, making_places, returning_places
+from autograph.runtime.state.local_arrays import is_numpys, makes_arrays, making_places
 from autograph.runtime.tracing.locations import is_internal, user_location
 from autograph.runtime.tracing.recording import LOCAL, is_in_trace
 
@@ -87,8 +87,6 @@ class Calls(InTrace):
             return self._called(called)
         if LOCAL.places and makes_arrays(called):
             return making_places(called, self._callable(called))
-        if LOCAL.places and isinstance(called, types.FunctionType | types.MethodType) and not is_library(called):
-            return returning_places(self._callable(called))
         if LOCAL.repeated is not None and is_numpys(called):
             LOCAL.repeated.has_numpys = True
         return self._callable(called)
