@@ -1,6 +1,6 @@
 """Views of a whole array that no index takes: its axes in another order, another shape, its elements elsewhere, a part of each number.
 
-Each stands in place of the key of an `given_arrays.ArrayView`, takes the view of an array and puts one back into it.
+Each stands in place of the key of a `given_arrays.ArrayView`, takes the view of an array and puts one back into it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,28 @@ import jax.numpy as jnp
 import numpy as np
 
 
-class _OfSameDtype:
+class Rearrangement:
+    """Base class: what of an array a view takes, where no index takes it."""
+
+    def taken(self, whole: Any) -> jax.Array:
+        """The view of an array."""
+        raise NotImplementedError
+
+    def put(self, whole: Any, part: Any) -> jax.Array:
+        """The array with ``part`` where the view is."""
+        raise NotImplementedError
+
     def dtype_of(self, whole: Any) -> Any:
+        """The dtype of the view of an array with this one."""
         return whole
+
+    def strided(self, whole: np.ndarray) -> np.ndarray:
+        """An array with the shape and strides that NumPy's view of ``whole`` has, as far as they are known."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Order(_OfSameDtype):
+class Order(Rearrangement):
     """The order of dimensions. Attributes: axes (those of the whole array)."""
 
     axes: tuple[int, ...]
@@ -36,7 +51,7 @@ class Order(_OfSameDtype):
 
 
 @dataclass(frozen=True)
-class NewShape(_OfSameDtype):
+class NewShape(Rearrangement):
     """A shape with as many elements."""
 
     shape: tuple[int, ...]
@@ -52,7 +67,7 @@ class NewShape(_OfSameDtype):
 
 
 @dataclass(frozen=True)
-class Positions(_OfSameDtype):
+class Positions(Rearrangement):
     """Elements by where they are in the flat array. Attributes: shape (of the view), indices (the bytes of 32-bit integers)."""
 
     shape: tuple[int, ...]
@@ -73,7 +88,7 @@ class Positions(_OfSameDtype):
 
 
 @dataclass(frozen=True)
-class Component:
+class Component(Rearrangement):
     """The real or the imaginary parts of complex numbers. Attributes: name."""
 
     name: str
@@ -95,7 +110,7 @@ class Component:
 
 
 @dataclass(frozen=True)
-class Bits:
+class Bits(Rearrangement):
     """The bytes of all elements as another dtype. Attributes: name (that of the dtype)."""
 
     name: str
@@ -111,9 +126,6 @@ class Bits:
 
     def strided(self, whole: np.ndarray) -> np.ndarray:
         return whole
-
-
-Rearrangement = Order | NewShape | Positions | Component | Bits
 
 
 def rearranged(strided: np.ndarray, rearrange: Callable[[np.ndarray], Any]) -> Any:
