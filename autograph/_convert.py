@@ -260,6 +260,10 @@ class Converter:
         """Whether a line writes to what other names may lead to: see `NamesOfArrays.is_shared`."""
         return self._names.is_shared(at, around, dimensions, entry)
 
+    def has_operation(self, at: tuple[str, int]) -> bool:
+        """Whether a line has an operation of what may be a number and an array, in this order."""
+        return self._names.has_operation(at)
+
     def open_slice(self, at: tuple[str, int]) -> bool | None:
         """What writes do to a slice of traced length that a line binds: see `NamesOfArrays.open_slice`."""
         return self._names.open_slice(at)

@@ -74,6 +74,10 @@ class NamesOfArrays:
     def _keeps_arguments(self, line: tuple[str, int]) -> bool:
         return any(line[1] in found.calls for found in self._shared.get(line[0], {}).values())
 
+    def has_operation(self, at: tuple[str, int]) -> bool:
+        """Whether a line has an operation of what may be a number and an array, in this order."""
+        return any(at[1] in each.operations for each in self._shared.get(at[0], {}).values())
+
     def open_slice(self, at: tuple[str, int]) -> bool | None:
         """Whether a line binds a slice to which, or to whose array, items are written; None if no write would be missed."""
         found = [each.open_slices[at[1]] for each in self._shared.get(at[0], {}).values() if at[1] in each.open_slices]

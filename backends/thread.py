@@ -18,6 +18,7 @@ class _Thread(threading.local):
       frame: the innermost recording, a `variables.Frame`, or None.
       followed: the arrays of the caller's whose writes a trace is to report, a `caller_arrays.Followed`, or None.
       places: whether the NumPy arrays that the program makes are places in it, which all names see the writes to; see `ArraysHeld`.
+      in_library: how many functions of a library's, around what runs here, are given such places.
       callers: the numbers of the arrays that the call which runs here is to write into; None where no call has said.
       called: the `Function` that converted code calls now, which its trace can make a part of itself; None if there is none.
       context: what operators know of the program that is traced, a `staging.context.Context`; None before any has asked.
@@ -49,6 +50,7 @@ class _Thread(threading.local):
     frame: Any = None
     followed: Any = None
     places: bool = False
+    in_library = 0
     callers: Any = None
     called: Any = None
     context: Any = None

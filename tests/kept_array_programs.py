@@ -395,7 +395,63 @@ def chosen_in_a_branch(x):
     return best
 
 
+class Scaled:
+    def __init__(self, s, n):
+        self.pos = s * np.ones(n)
+
+    def get(self):
+        return self.pos
+
+
+def products_in_objects(x):
+    p, q = Scaled(x[0], 3), Scaled(x[1], 3)
+    a, b = p.pos, q.get()
+    a[0], b[1] = 9.0, 8.0
+    return p.pos, q.pos
+
+
+def products_in_containers(x):
+    found, named = [], {"a": x[0] * np.ones(3)}
+    found.append(x[1] - np.ones(3))
+    named["b"] = x[2] / (np.ones(3) + 1)
+    rows = [x[k] * np.ones(3) for k in range(2)]
+    for each in (found[0], named["a"], named["b"], rows[1]):
+        each[1] = 7.0
+    return found, named, rows
+
+
+def product_and_number(s):
+    return s * np.ones(3), s
+
+
+def products_that_functions_return(x):
+    v, _ = product_and_number(x[0])
+    w = product_and_number(x[1])[0]
+    a, b = v, w
+    a[0], b[1] = 9.0, 8.0
+    return v, w
+
+
+def doubled(v):
+    v *= 2
+
+
+def products_in_loops(x):
+    s = x.sum()
+    for i in range(2):
+        v = (s + 1) * np.ones(3)
+        w = v
+        w[i] = 5.0
+    u = s - np.arange(3.0)
+    doubled(u)
+    return v, u
+
+
 CASES = [
+    products_in_objects,
+    products_in_containers,
+    products_that_functions_return,
+    products_in_loops,
     best_of_candidates,
     until_it_is_large,
     of_neighbours,

@@ -46,6 +46,7 @@ class SharedWrites(NamedTuple):
       events: what the functions do, each with its conditions.
       calls: those of calls with arguments that may be read after them, by the names that they have had before.
       sorts: those of statements ``x.sort()``.
+      operations: those of operations of what may be a number and an array, in this order.
       open_slices: those of slices by computed bounds which writes would show to be parts: whether items are written.
     """
 
@@ -59,6 +60,7 @@ class SharedWrites(NamedTuple):
     events: Mapping[Event, frozenset[Condition]] = {}
     calls: frozenset[int] = frozenset()
     sorts: frozenset[int] = frozenset()
+    operations: frozenset[int] = frozenset()
     open_slices: Mapping[int, bool] = {}
 
 
@@ -291,6 +293,7 @@ def shared_writes(
         {event: frozenset(conditions) for event, conditions in events.items() if conditions},
         frozenset(calls),
         frozenset(part.lineno for part in parts if isinstance(part, gast.Expr) and _is_method(part.value, {"sort"})),
+        frozenset(line for part in parts if _may_make_array(part) for line in _lines_of(part)),
         {line: by_item for each in functions for line, by_item in open_slices(each.own).items()},
     )
 
@@ -379,6 +382,17 @@ def _pairs(target: gast.AST, value: gast.AST) -> Iterator[tuple[gast.AST, gast.A
 
 def _is_method(node: gast.AST, names: Collection[str]) -> bool:
     return isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute) and node.func.attr in names
+
+
+def _may_make_array(part: gast.AST) -> bool:
+    constants = gast.Constant | gast.List | gast.Tuple | gast.ListComp | gast.JoinedStr
+    return (
+        isinstance(part, gast.BinOp) and not isinstance(part.left, constants) and not isinstance(part.right, constants)
+    )
+
+
+def _lines_of(part: gast.AST) -> range:
+    return range(part.lineno, (part.end_lineno or part.lineno) + 1)
 
 
 def _writes(parts: Sequence[gast.AST]) -> Iterator[tuple[gast.AST, str, Iterable[int]]]:

@@ -195,8 +195,6 @@ class _Rewriter:
 
     def assignment(self, node: gast.AST) -> list[gast.AST]:
         if all(_only_names(target) for target in node.targets):
-            for target in node.targets:
-                node.value = self._with_made(target, node.value)
             return [node]
         if len(node.targets) == 1 and isinstance(node.targets[0], gast.Subscript | gast.Attribute):
             return self._placed(self._store(node.targets[0], node.value), node)
@@ -217,15 +215,6 @@ class _Rewriter:
                 out += [*self.prelude, *stored]
                 self.prelude = []
         return self._placed(out, node)
-
-    def _with_made(self, target: gast.AST, value: gast.AST) -> gast.AST:
-        """The value, in which operations of Python's say that they make arrays which something else is to lead to."""
-        pair = gast.Tuple | gast.List
-        if isinstance(target, pair) and isinstance(value, pair) and len(target.elts) == len(value.elts):
-            value.elts = [self._with_made(*each) for each in zip(target.elts, value.elts, strict=True)]
-        elif isinstance(target, gast.Name) and target.id in self.context.shared_names and _may_make_array(value):
-            return placed(self.context.call("made", value), value)
-        return value
 
     def _is_plain_base(self, node: gast.AST) -> bool:
         """Whether this is a name, or attributes that are no properties which show how often they are read."""
@@ -463,11 +452,3 @@ def _has_call(node: gast.AST) -> bool:
 def _has_slice(node: gast.AST) -> bool:
     parts = node.elts if isinstance(node, gast.Tuple) else [node]
     return any(isinstance(part, gast.Slice | gast.Starred) for part in parts)
-
-
-def _may_make_array(value: gast.AST) -> bool:
-    """Whether this is an operation of what may be a number and an array, in this order, or a call of what may have one in it."""
-    others = gast.List | gast.Tuple | gast.ListComp | gast.JoinedStr | gast.Constant
-    if isinstance(value, gast.BinOp):
-        return not isinstance(value.left, others) and not isinstance(value.right, others)
-    return isinstance(value, gast.Call) and isinstance(value.func, gast.Name)

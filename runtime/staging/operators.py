@@ -377,7 +377,11 @@ class Operators(InTrace):
     rebind = _operator(items, Items.rebind)
     written_in_place = _operator(items, Items.written_in_place)
     will_augment = _operator(items, Items.will_augment)
-    made = _operator(items, Items.made)
+
+    def asks_operation(self, line: tuple[str, int]) -> bool:
+        """Have the operators of a line asked, if it has such as may make arrays and they are not; whether that is news."""
+        return self.converter is not None and self.converter.has_operation(line) and self.converter.ask_operators(*line)
+
     augmented_in_place = _operator(items, Items.augmented_in_place)
     index = INDEX
 

@@ -25,6 +25,7 @@ from autograph.runtime.state.commits import VariableLock
 from autograph.runtime.state.rearrangements import Bits, Component, NewShape, Order, Rearrangement, rearranged
 from autograph.runtime.state.spans import Span
 from autograph.runtime.state.variables import Variable
+from autograph.runtime.tracing.births import OperatorsAsked
 from autograph.runtime.tracing.caller_arrays import may_be_numpys, will_write
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_line, user_location
@@ -345,6 +346,7 @@ class LocalArray(PlaceOfArray):
         return LANGUAGE.operators.get_attr(self, "held")
 
     def __jax_array__(self) -> Any:
+        _ask_operator()
         return jnp.asarray(self.value)
 
     @property
@@ -394,6 +396,18 @@ class LocalArray(PlaceOfArray):
 
     def __repr__(self) -> str:
         return repr(self.held)
+
+
+def _ask_operator() -> None:
+    """Have the trace made again if an operator of Python's may take a place here: ``2 * x[0] * place`` is to be one, which JAX's is not.
+
+    Raises:
+      OperatorsAsked: this line has operators, which are to be those of the trace.
+    """
+    if LOCAL.places and LOCAL.repeated is not None and not LOCAL.in_library:
+        line = user_line()
+        if LANGUAGE.operators.asks_operation(line):
+            raise OperatorsAsked(line, lambda: StagingError(f"{user_location()}\n  {_UNKNOWN}"))
 
 
 def given_as_place(value: Any, kind: Any) -> Any:

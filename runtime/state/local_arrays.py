@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -85,12 +84,18 @@ def _with_first(function: Callable[..., Any], others: tuple[Any, ...], named: di
     return function(first, *others, **named)
 
 
-def made_place(value: Any) -> Any:
-    """An array that an operation has made of what may be a number, as a place where arrays are; those of a tuple likewise."""
-    if type(value) is tuple:
-        made = tuple(map(made_place, value))
-        return value if all(map(operator.is_, made, value)) else made
-    return as_place(value, kind=jax.Array if LOCAL.repeated is None or LOCAL.repeated.has_jaxs else np.ndarray)
+def in_library(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a library's, which takes a place as the array that it holds."""
+
+    @functools.wraps(function, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        LOCAL.in_library += 1
+        try:
+            return function(*args, **kwargs)
+        finally:
+            LOCAL.in_library -= 1
+
+    return call
 
 
 def with_places(values: Any) -> Any:

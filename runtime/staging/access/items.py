@@ -36,7 +36,6 @@ from autograph.runtime.staging.access.operations import check_cast
 from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.given_arrays import is_given
-from autograph.runtime.state.local_arrays import made_place
 from autograph.runtime.state.spans import has_span
 from autograph.runtime.state.writes_in_place import note_write
 from autograph.runtime.tracing.caller_arrays import may_be_numpys, will_write, writing_place
@@ -471,10 +470,6 @@ class Items(InTrace):
         if isinstance(target, jax.Array | np.ndarray) and self._is_shared(target):
             if isinstance(target, np.ndarray) or may_be_numpys():
                 hold_arrays(_cannot_hold())
-
-    def made(self, value: Any) -> Any:
-        """What an operation has made: an array is a place where arrays are, also if the operation was that of a number."""
-        return made_place(value) if LOCAL.places else value
 
     def augmented_in_place(self, new: Any, target: Any, parameter: str) -> None:
         """Refuse ``x += v`` of an array of which nothing but the caller of the function, which has no result, could see it.

@@ -45,6 +45,7 @@ from autograph.runtime.staging.access.cached_properties import first_read
 from autograph.runtime.staging.access.numbers import OF_TRACED_NUMBERS, attribute_of
 from autograph.runtime.staging.access.user_methods import has_own_equality, user_method
 from autograph.runtime.staging.access.value_errors import ValueErrors
+from autograph.runtime.state.given_arrays import is_given
 from autograph.runtime.tracing.recording import LOCAL
 
 _OPERATIONS: Mapping[str, tuple[str, Callable[..., Any]]] = types.MappingProxyType(
@@ -194,6 +195,10 @@ class Operations(InTrace):
         if symbol == "*" and (found := self.checks.repeated_by_traced(*operands)) is not NotImplemented:
             return found
         name, plain = _OPERATIONS[symbol]
+        if (
+            LOCAL.places and is_given(operands[1]) and isinstance(operands[0], jax.Array | np.ndarray)
+        ):  # JAX's operator makes no place
+            return getattr(operands[1], f"__r{name}__")(operands[0])
         plain = _IN_PLACE.get(written, plain)  # which words an error as Python does
         found = self._dispatched(written or symbol, f"__{name}__", f"__r{name}__", plain, *operands)
         return self.checks.keys.noted(found) if type(found) is set else found

@@ -45,7 +45,7 @@ from autograph.runtime.staging.policy.loop_options import set_loop_options
 from autograph.runtime.staging.policy.wrappers import CACHE
 from autograph.runtime.state.array_elements import taking_out
 from autograph.runtime.state.given_arrays import LocalArray, is_given
-from autograph.runtime.state.local_arrays import is_numpys, makes_arrays, making_places
+from autograph.runtime.state.local_arrays import in_library, is_numpys, makes_arrays, making_places
 from autograph.runtime.tracing.locations import is_internal, user_location
 from autograph.runtime.tracing.recording import LOCAL, is_in_trace
 
@@ -86,7 +86,9 @@ class Calls(InTrace):
         if self.backend.is_eager():
             return self._called(called)
         if LOCAL.places and makes_arrays(called):
-            return making_places(called, self._callable(called))
+            return making_places(called, in_library(self._callable(called)))
+        if LOCAL.places and is_library(called) and not isinstance(called, type):
+            return in_library(self._callable(called))
         if LOCAL.repeated is not None and is_numpys(called):
             LOCAL.repeated.has_numpys = True
         return self._callable(called)
