@@ -449,3 +449,24 @@ def test_an_array_of_a_function_around_what_is_traced():
         f.lower(jnp.array(1))
     assert table is before
     assert f(jnp.array(1)).tolist() == table.tolist() == [0.0, 1.0, 0.0] and before.sum() == 0
+
+
+@pytest.mark.parametrize("kind", [jnp.zeros, np.zeros], ids=["jax", "numpy"])
+def test_an_array_of_a_function_around_has_what_is_written_beside_arrays_of_several_names(kind):
+    def made():
+        table = kind(3)
+
+        def put(i):
+            a = np.ones(3) * i
+            b = a
+            b[0] = 7.0
+            table[i] = 1.0
+            c = table
+            c[0] = 4.0
+            return a
+
+        return put, lambda: table
+
+    put, table = made()
+    assert ag.function(put)(jnp.array(1)).tolist() == [7.0, 1.0, 1.0]
+    assert table().tolist() == [4.0, 1.0, 0.0]

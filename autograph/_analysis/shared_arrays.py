@@ -118,8 +118,9 @@ class _Function:
       returned: what the function returns leads to.
     """
 
-    def __init__(self, node: gast.AST, leads: Leads) -> None:
+    def __init__(self, node: gast.AST, leads: Leads, bound: Collection[str]) -> None:
         self.node = node
+        self.bound = bound  # by some function of the whole
         self.own = _own_nodes(node)
         body = [node.body] if isinstance(node, gast.Lambda) else node.body
         self.scope = walk_scope(body)
@@ -212,7 +213,7 @@ class _Function:
     def _return(self, value: gast.AST | None) -> None:
         for lead in self.leads.of(value):
             self.returned.append(lead)
-            if lead.path and root_of(lead.path) not in self.locals:
+            if root_of(lead.path) in self.bound and root_of(lead.path) not in self.locals:
                 self.shared.share(lead)
 
     def _call(self, call: gast.Call) -> None:
@@ -264,7 +265,8 @@ def shared_writes(
         return callee_of(called, defined, resolve, is_library)
 
     leads = Leads(callee)
-    functions = [_Function(each, leads) for each in nodes]
+    bound = {each.id for each in parts if isinstance(each, gast.Name) and not isinstance(each.ctx, gast.Load)}
+    functions = [_Function(each, leads, bound) for each in nodes]
     shared = _Shared()
     events: defaultdict[Event, set[Condition]] = defaultdict(set)
     for each in functions:

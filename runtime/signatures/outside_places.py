@@ -33,6 +33,7 @@ from autograph.runtime.layouts.static_values import static_leaf, weak_reference
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes
 from autograph.runtime.signatures.held_containers import Columns, HeldContainers, kind_of, parts_of
 from autograph.runtime.signatures.signature import CallSignature, is_array_leaf, is_record
+from autograph.runtime.state.given_arrays import LocalArray
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
@@ -157,9 +158,15 @@ def _holder(place: ContentsPlace, reached: Reached, variables: Sequence[Place]) 
     return next(found, place)
 
 
+def _now(place: Place) -> Any:
+    """What a place holds, an array that is a place itself as the array that it is now."""
+    value = place.get()
+    return value.held if type(value) is LocalArray else value
+
+
 def _left_in(place: Place) -> Any:
     """What a trace has left in a place: a `Perhaps` in a variable that some paths leave unbound."""
-    value = place.get()
+    value = _now(place)
     if value is UNBOUND or not isinstance(place, CellVariable | GlobalVariable):
         return value
     return perhaps(LANGUAGE.operators.absences.marks.defined(value), value, Absence(place.name))
@@ -465,7 +472,7 @@ class Taken:
         for place, name in self._roots:
             self._root(place, name, lambda *_: next(pending))
         self._held.put_in_place(reached, variables)
-        self._start = [place.get() for place in self.places]
+        self._start = [_now(place) for place in self.places]
 
     def in_place_of(self, value: Any) -> Any:
         """The container of the trace that is in the place of an argument; the argument itself if there is none."""
@@ -480,7 +487,7 @@ class Taken:
         left = {
             number: (place, _left_in(place))
             for number, place in enumerate(self.places)
-            if not same(place.get(), self._start[number])
+            if not same(_now(place), self._start[number])
         }
         extended = [number for number in left if self.is_extended(number)]
         more = [
