@@ -176,7 +176,7 @@ def test_a_loop_without_traced_work_stays_python():
         squares = np.zeros(N)
         for i in range(N):
             squares[i] = i * 0.5
-        seen.update(table=table, total=total, sines=sines, squares=squares)
+        seen.update(table=table, total=total, sines=sines, squares=squares.copy())
         return x * table[-1]
 
     with warnings.catch_warnings():
