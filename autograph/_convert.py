@@ -107,7 +107,7 @@ class Converter:
       is_library: whether a function is no user's.
       imports: the lines with which the text of rewritten code begins. They bind ``ag__``.
 
-    Attributes: version (how often functions have been forgotten, to be rewritten otherwise).
+    Attributes: version (how often functions have been forgotten, to be rewritten otherwise), names_of_arrays (what they say of these).
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Converter:
         self._closures: OrderedDict[int, None] = OrderedDict()
         self._lock = threading.RLock()
         self._asking: defaultdict[str, set[int]] = defaultdict(set)
-        self._names = NamesOfArrays()
+        self.names_of_arrays = NamesOfArrays()
         self.version = 0
 
     def convert(self, function: types.FunctionType, stops: bool = False) -> types.FunctionType:
@@ -250,28 +250,6 @@ class Converter:
         known = self._outputs.get(id(function.__code__))
         return known is None or known.output.calls
 
-    def is_shared(
-        self,
-        at: tuple[str, int],
-        around: Callable[[], Sequence[tuple[str, int]]],
-        dimensions: int,
-        entry: tuple[str, int] | None,
-    ) -> bool:
-        """Whether a line writes to what other names may lead to: see `NamesOfArrays.is_shared`."""
-        return self._names.is_shared(at, around, dimensions, entry)
-
-    def has_operation(self, at: tuple[str, int]) -> bool:
-        """Whether a line has an operation of what may be a number and an array, in this order."""
-        return self._names.has_operation(at)
-
-    def open_slice(self, at: tuple[str, int]) -> bool | None:
-        """What writes do to a slice of traced length that a line binds: see `NamesOfArrays.open_slice`."""
-        return self._names.open_slice(at)
-
-    def is_sort(self, filename: str, line: int) -> bool:
-        """Whether a line is a statement ``x.sort()``, of which the result is of no use."""
-        return self._names.is_sort(filename, line)
-
     def is_converted(self, function: types.FunctionType) -> bool:
         """Whether ``function`` is rewritten already, as a whole or as part of one that is.
 
@@ -366,7 +344,7 @@ class Converter:
         reason = python_only([node])
         resolve = functools.partial(_represented, own_names, imports, function)
         shared = shared_writes(node, parts, resolve, self._is_library)
-        self._names.add(source.filename, function.__code__.co_firstlineno, shared)
+        self.names_of_arrays.add(source.filename, function.__code__.co_firstlineno, shared)
         is_logging = functools.partial(self._logs, own_names, imports, function)
         own = own_names.__contains__
         special = classes.special_methods | (OPERATORS if self._asks(function.__code__) else frozenset())

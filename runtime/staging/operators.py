@@ -315,7 +315,10 @@ class Operators(InTrace):
 
     @lazy
     def slices(self) -> Slices:
-        return Slices(self.backend, lambda line: None if self.converter is None else self.converter.open_slice(line))
+        return Slices(
+            self.backend,
+            lambda line: None if self.converter is None else self.converter.names_of_arrays.open_slice(line),
+        )
 
     span = _operator(slices, Slices.span)
 
@@ -358,7 +361,7 @@ class Operators(InTrace):
 
     @lazy
     def array_methods(self) -> ArrayMethods:
-        return ArrayMethods(self.trace, lambda filename, line: self.converter.is_sort(filename, line))
+        return ArrayMethods(self.trace, lambda filename, line: self.converter.names_of_arrays.is_sort(filename, line))
 
     set_item = _operator(items, Items.set_item)
     exchange_items = _operator(items, Items.exchange_items)
@@ -380,7 +383,10 @@ class Operators(InTrace):
 
     def asks_operation(self, line: tuple[str, int]) -> bool:
         """Have the operators of a line asked, if it has such as may make arrays and they are not; whether that is news."""
-        return self.converter is not None and self.converter.has_operation(line) and self.converter.ask_operators(*line)
+        converter = self.converter
+        return (
+            converter is not None and converter.names_of_arrays.has_operation(line) and converter.ask_operators(*line)
+        )
 
     augmented_in_place = _operator(items, Items.augmented_in_place)
     index = INDEX

@@ -503,7 +503,7 @@ class Items(InTrace):
         if LOCAL.repeated is None or LOCAL.places or not (np.ndim(target) or isinstance(target, np.ndarray)):
             return False
         converter = self.converter()
-        return converter is not None and converter.is_shared(
+        return converter is not None and converter.names_of_arrays.is_shared(
             user_line(), lines_around, max(np.ndim(target), 1), LOCAL.repeated.entry
         )
 
