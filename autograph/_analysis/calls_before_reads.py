@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,9 +11,7 @@ import gast
 
 from autograph._analysis.array_paths import ELEMENTS, Leads, argument_values, path_of, root_of
 from autograph._analysis.children import walk
-
-Position = tuple[float, float]  # in the text: a line, and a column of it
-_NEVER: Position = (math.inf, math.inf)
+from autograph._analysis.positions import NEVER, Position, extent, lines_of, outermost_loops
 
 
 def calls_before_reads(body: Sequence[gast.AST], parts: Sequence[gast.AST], leads: Leads) -> set[int]:
@@ -31,7 +28,7 @@ def calls_before_reads(body: Sequence[gast.AST], parts: Sequence[gast.AST], lead
             continue
         bound = {path_of(target) for target in getattr(statement, "targets", ())}
         begins, _ = extent(statement)
-        _, ends = extent(statement) if isinstance(statement, gast.Return) else (begins, _NEVER)
+        _, ends = extent(statement) if isinstance(statement, gast.Return) else (begins, NEVER)
         for call in _calls_in(statement):
             first, last = extent(call)
             found = {lead.path for each in argument_values(call) for lead in leads.of(each)}
@@ -40,7 +37,7 @@ def calls_before_reads(body: Sequence[gast.AST], parts: Sequence[gast.AST], lead
                 _is_between(reads[root], begins, first) or _is_between(reads[root], last, ends)
                 for root in map(root_of, paths)
             ):
-                lines.update(range(call.lineno, (call.end_lineno or call.lineno) + 1))
+                lines.update(lines_of(call))
     return lines
 
 
@@ -53,7 +50,7 @@ def _reads(body: Sequence[gast.AST]) -> defaultdict[str, list[Position]]:
         if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load):
             position, _ = extent(part)
             found[part.id].append(position)
-            place = bisect.bisect(outermost, (position, _NEVER)) - 1
+            place = bisect.bisect(outermost, (position, NEVER)) - 1
             if place >= 0 and position < outermost[place][1]:
                 found[part.id].append(outermost[place][1])
     for positions in found.values():
@@ -61,24 +58,9 @@ def _reads(body: Sequence[gast.AST]) -> defaultdict[str, list[Position]]:
     return found
 
 
-def outermost_loops(parts: Sequence[gast.AST]) -> list[tuple[Position, Position]]:
-    """Where the loops among these nodes that are in no other begin and end, in the order of the text."""
-    outermost: list[tuple[Position, Position]] = []
-    for loop in sorted(extent(part) for part in parts if isinstance(part, gast.For | gast.While)):
-        if not outermost or loop[0] >= outermost[-1][1]:
-            outermost.append(loop)
-    return outermost
-
-
 def _is_between(positions: list[Position], start: Position, end: Position) -> bool:
     place = bisect.bisect_left(positions, start)
     return place < len(positions) and positions[place] < end
-
-
-def extent(node: Any) -> tuple[Position, Position]:
-    """Where in the text a node begins and ends."""
-    begins = node.lineno, node.col_offset
-    return begins, (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
 
 
 def _calls_in(statement: gast.stmt) -> Iterator[gast.Call]:

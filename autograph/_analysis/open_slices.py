@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 import gast
 
 from autograph._analysis.array_paths import path_of, root_of
-from autograph._analysis.calls_before_reads import Position, extent, outermost_loops
 from autograph._analysis.children import walk
+from autograph._analysis.positions import Position, extent, outermost_loops
 
 _IN_PLACE = frozenset(["sort", "fill", "partition", "put"])
 

@@ -29,6 +29,7 @@ from autograph._analysis.array_paths import (
 from autograph._analysis.calls_before_reads import calls_before_reads
 from autograph._analysis.children import children, walk
 from autograph._analysis.open_slices import open_slices
+from autograph._analysis.positions import lines_of
 from autograph._analysis.scopes import bound_names, declared_names, parameter_names, walk_scope
 
 
@@ -295,7 +296,7 @@ def shared_writes(
         {event: frozenset(conditions) for event, conditions in events.items() if conditions},
         frozenset(calls),
         frozenset(part.lineno for part in parts if isinstance(part, gast.Expr) and _is_method(part.value, {"sort"})),
-        frozenset(line for part in parts if _may_make_array(part) for line in _lines_of(part)),
+        frozenset(line for part in parts if _may_make_array(part) for line in lines_of(part)),
         {line: by_item for each in functions for line, by_item in open_slices(each.own).items()},
     )
 
@@ -393,10 +394,6 @@ def _may_make_array(part: gast.AST) -> bool:
     )
 
 
-def _lines_of(part: gast.AST) -> range:
-    return range(part.lineno, (part.end_lineno or part.lineno) + 1)
-
-
 def _writes(parts: Sequence[gast.AST]) -> Iterator[tuple[gast.AST, str, Iterable[int]]]:
     """What is written to in place, and its paths, each with the lines of the write."""
     for part in parts:
@@ -406,4 +403,4 @@ def _writes(parts: Sequence[gast.AST]) -> Iterator[tuple[gast.AST, str, Iterable
         elif isinstance(part, gast.AugAssign):
             written = part.target
         if written is not None and (path := path_of(written)) is not None:
-            yield written, path, range(part.lineno, (part.end_lineno or part.lineno) + 1)
+            yield written, path, lines_of(part)
