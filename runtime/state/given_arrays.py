@@ -398,6 +398,15 @@ class LocalArray(PlaceOfArray):
         return repr(self.held)
 
 
+def cannot_hold() -> StagingError:
+    """The error where a trace cannot be made again, in which such arrays would be places."""
+    return StagingError(
+        f"{user_location()}\n  This writes to an array that other names may lead to, which the program must know when it makes "
+        "that: but it has printed, called Python or assigned a Variable before this, so it cannot be traced again here.\n"
+        "  Call the function through autograph.function."
+    )
+
+
 def _ask_operator() -> None:
     """Have the trace made again if an operator of Python's may take a place here: ``2 * x[0] * place`` is to be one, which JAX's is not.
 
@@ -407,7 +416,7 @@ def _ask_operator() -> None:
     if LOCAL.places and LOCAL.repeated is not None and not LOCAL.in_library:
         line = user_line()
         if LANGUAGE.operators.asks_operation(line):
-            raise OperatorsAsked(line, lambda: StagingError(f"{user_location()}\n  {_UNKNOWN}"))
+            raise OperatorsAsked(line, cannot_hold)
 
 
 def given_as_place(value: Any, kind: Any) -> Any:

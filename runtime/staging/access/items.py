@@ -35,7 +35,7 @@ from autograph.runtime.staging.access.masks import Taken, has_mask
 from autograph.runtime.staging.access.operations import check_cast
 from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.state.array_operators import plain
-from autograph.runtime.state.given_arrays import is_given
+from autograph.runtime.state.given_arrays import cannot_hold, is_given
 from autograph.runtime.state.spans import has_span
 from autograph.runtime.state.writes_in_place import note_write
 from autograph.runtime.tracing.caller_arrays import may_be_numpys, will_write, writing_place
@@ -394,7 +394,7 @@ class Items(InTrace):
             try:
                 self.set_attr(target, name, value)
             except AttributeError:  # of a tuple, a frozen dataclass, a property: Python only writes to the array
-                hold_arrays(_cannot_hold())
+                hold_arrays(cannot_hold())
                 raise
 
     def put_back_item(self, target: Any, key: Any, value: Any) -> Any:
@@ -407,7 +407,7 @@ class Items(InTrace):
         if not (self.backend.is_array(target) or self.backend.is_traced(key)) and target[key] is value:
             return target
         if isinstance(target, tuple):
-            hold_arrays(_cannot_hold())
+            hold_arrays(cannot_hold())
         return self.set_item(target, key, value, is_put_back=True)
 
     def rebind(self, new: Any, read: Callable[[], Any]) -> None:
@@ -469,7 +469,7 @@ class Items(InTrace):
         will_write(target)
         if isinstance(target, jax.Array | np.ndarray) and self._is_shared(target):
             if isinstance(target, np.ndarray) or may_be_numpys():
-                hold_arrays(_cannot_hold())
+                hold_arrays(cannot_hold())
 
     def augmented_in_place(self, new: Any, target: Any, parameter: str) -> None:
         """Refuse ``x += v`` of an array of which nothing but the caller of the function, which has no result, could see it.
@@ -496,7 +496,7 @@ class Items(InTrace):
     def _refuse_shared(self, target: Any) -> None:
         """Make the trace again, in which arrays are places, if this write is to be seen by other names than that which it is by."""
         if self._is_shared(target):
-            hold_arrays(_cannot_hold())
+            hold_arrays(cannot_hold())
 
     def _is_shared(self, target: Any) -> bool:
         """Whether other names than that which it is written by may lead to an array, in a trace in which it is a value."""
@@ -536,12 +536,4 @@ def _traced_key(what: str) -> StagingError:
     return StagingError(
         f"{user_location()}\n  {what}: the item is known only at run time.\n"
         "  Compare the key with each of them (if/elif, or match), or store the values in an array, with the key as index."
-    )
-
-
-def _cannot_hold() -> StagingError:
-    return StagingError(
-        f"{user_location()}\n  This writes to an array that other names may lead to, which the program must know when it makes "
-        "that: but it has printed, called Python or assigned a Variable before this, so it cannot be traced again here.\n"
-        "  Call the function through autograph.function."
     )
