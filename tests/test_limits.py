@@ -1408,6 +1408,27 @@ def both_sides():
     assert math.isnan(jax.grad(f)(jnp.array(0.0)))
 
 
+@claim("The derivative of a value that is computed before a staged `if` or loop")
+def before_branches():
+    def before(x):
+        r = jnp.sqrt(x)
+        return r if x > 0 else x
+
+    def inside(x):
+        return jnp.sqrt(x) if x > 0 else x
+
+    def in_no_iteration(x):
+        r, y, count = jnp.sqrt(x), x, jnp.round(x)
+        while count > 0:
+            y, count = y + r, count - 1
+        return y
+
+    zero = jnp.array(0.0)
+    for function, found in ((before, math.nan), (inside, 1.0), (in_no_iteration, math.nan)):
+        assert jax.grad(function)(zero) == 1.0
+        np.testing.assert_equal(float(jax.jit(jax.grad(ag.convert(function)))(zero)), found)
+
+
 @claim("A loaded function accepts")
 def loaded():
     @ag.function
