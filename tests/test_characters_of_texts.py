@@ -447,6 +447,20 @@ def test_a_character_that_becomes_several_raises():
         jax.jit(ag.convert(built(lambda t, n: t.upper())))(codes_of("a"), 0)
 
 
+def test_a_text_that_a_bare_jit_returns_reads_as_the_string():
+    def labels(n, x):
+        return f"{n} of 9", f"{x:.2f}", chr(n + 94)
+
+    def used(label, number, letter):
+        counts = {label: 1}
+        return (
+            label == "3 of 9", "of" in label, len(label), label[2:], [*number], float(number) > 1, letter.upper(),
+            bool(letter), counts["3 of 9"], label < number, sorted([number, letter]), int(label[0]), label.split(" of "),
+        )  # fmt: skip
+
+    assert used(*jax.jit(ag.convert(labels))(jnp.int32(3), jnp.float32(2.5))) == used(*labels(3, 2.5))
+
+
 def test_a_text_with_characters_and_floats_is_returned():
     def f(x, n):
         line = ""

@@ -38,8 +38,12 @@ def test_of_a_batch_each_row_is_told():
     np.testing.assert_array_equal(found.has_value(), [True, True, False])
     with pytest.raises(TypeError, match="some rows"):
         found.get_value()
+    for use in (np.asarray, lambda rows: rows + 1, lambda rows: rows[0]):
+        with pytest.raises(TypeError, match="some rows"):
+            use(found)
     full = jax.vmap(jax.jit(first_above), (None, 0))(X, jnp.array([0.0, 4.0]))
     np.testing.assert_array_equal(full.get_value(), [0, 1])
+    np.testing.assert_array_equal(full + 1, [1, 2])
 
 
 @pytest.mark.parametrize("limit", [4.0, 10.0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,6 +38,20 @@ class DeferredText:
 
     def __str__(self) -> str:
         return self.make(*map(in_a_text, resolved_values(self.values)))
+
+
+def _of_string(read: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """A special method that, outside of the trace that made the text, reads the string."""
+
+    def decorated(staged: Callable[..., Any]) -> Any:
+        @functools.wraps(staged)
+        def method(self: Any, *others: Any) -> Any:
+            found = self.resolve()
+            return read(found, *others) if type(found) is str else staged(self, *others)
+
+        return method
+
+    return decorated
 
 
 @jax.tree_util.register_pytree_node_class
@@ -127,29 +143,38 @@ class TracedText(DeferredText):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(str, name):
             raise AttributeError(f"'str' object has no attribute {name!r}")
-        return getattr(self.characters(), name)
+        found = self.resolve()
+        return getattr(found if type(found) is str else self.characters(), name)
 
+    @_of_string(operator.getitem)
     def __getitem__(self, key: Any) -> Any:
         return self.characters()[key]
 
+    @_of_string(operator.contains)
     def __contains__(self, text: Any) -> Any:
         return self.characters().has(text)
 
+    @_of_string(operator.eq)
     def __eq__(self, other: object) -> Any:
         return self.characters().equals(other)
 
+    @_of_string(operator.ne)
     def __ne__(self, other: object) -> Any:
         return self.characters().differs(other)
 
+    @_of_string(operator.lt)
     def __lt__(self, other: Any) -> Any:
         return self.characters().compared("<", other)
 
+    @_of_string(operator.le)
     def __le__(self, other: Any) -> Any:
         return self.characters().compared("<=", other)
 
+    @_of_string(operator.gt)
     def __gt__(self, other: Any) -> Any:
         return self.characters().compared(">", other)
 
+    @_of_string(operator.ge)
     def __ge__(self, other: Any) -> Any:
         return self.characters().compared(">=", other)
 
@@ -168,7 +193,13 @@ class TracedText(DeferredText):
             "with `==`."
         )
 
-    __len__ = __bool__ = __iter__ = __mod__ = __int__ = __float__ = __hash__ = _needed
+    __len__ = _of_string(len)(_needed)
+    __bool__ = _of_string(bool)(_needed)
+    __iter__ = _of_string(iter)(_needed)
+    __mod__ = _of_string(operator.mod)(_needed)
+    __int__ = _of_string(int)(_needed)
+    __float__ = _of_string(float)(_needed)
+    __hash__ = _of_string(hash)(_needed)
 
 
 def _rank(value: Any) -> int:

@@ -117,10 +117,6 @@ class Optional:
         >>> float(positive(jnp.array(2.0)).get_value())
         2.0
         """
-        if np.ndim(self._present) and not isinstance(self._present, jax.core.Tracer):
-            if not np.all(self._present):
-                raise TypeError("some rows of this batch are None; `.has_value()` says which")
-            return self._held
         return self._value()
 
     def resolve(self) -> PyTree:
@@ -247,7 +243,8 @@ def possible_functions(value: Any) -> list[types.FunctionType]:
 
 def used(value: Any) -> Any:
     """Return ``value`` for an operation that None does not support; of an `Optional`, or a `Perhaps`, the value, with a
-    check at run time; of a `OneOf`, the candidate that it is, if it can be no other here.
+    check at run time (of a batch, outside of the transform that made it, of all rows); of a `OneOf`, the candidate that it
+    is, if it can be no other here.
     """
     value = read(value)
     if type(value) is OneOf:
@@ -257,6 +254,10 @@ def used(value: Any) -> Any:
     found = resolved(value)
     if found is not value:
         return found
+    if np.ndim(value._present) and not isinstance(value._present, jax.core.Tracer):
+        if not np.all(value._present):
+            raise TypeError("some rows of this batch are None; `.has_value()` says which")
+        return value._held
     if not is_known(value._present):
         LANGUAGE.operators.check_present(value._present, value._absent)
     return value._held
