@@ -399,7 +399,7 @@ class Joiner:
     def _join_views(self, left: Side, right: Side, path: Path) -> Layout:
         """A part of an array, and another part or an array."""
         a, b = left.layout, right.layout
-        if not (is_array(a) and is_array(b)):
+        if not all(is_array(each) or self._is_value(each) for each in (a, b)):
             return self._differ()
         let_refer(a, b)
         return self._join_alternatives(left, right, path)
