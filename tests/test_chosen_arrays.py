@@ -109,3 +109,13 @@ def test_where_the_trace_cannot_be_made_again_the_copy_is_named():
 
     with pytest.raises(ag.StagingError, match=r"copy the part|through autograph.function"):
         jax.jit(ag.convert(program))(TABLE, 1.0)
+
+
+def test_a_part_beside_what_is_no_array_is_named_in_the_refusal():
+    def program(m, c):
+        row = m[0] if c > 0 else [1.0]
+        m[1] = 0
+        return row
+
+    with pytest.raises(ag.StagingError, match=r"if true: +a part float32\[3\] of an array"):
+        ag.function(program)(TABLE.copy(), jnp.float32(1))
