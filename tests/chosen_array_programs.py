@@ -257,6 +257,29 @@ def chosen_again(m, c):
     return m, x
 
 
+def in_nested_loops(m, c):
+    own = np.arange(3.0)
+    row = own
+    row[1] = c
+    total = 0.0
+    for _ in range(3):
+        for value in m[0] + c:
+            total += row.sum()
+            row = m[int(value > 0)]
+        row[0] += 1
+    return m, own, row, total
+
+
+def in_a_branch_of_a_loop(m, c):
+    own = np.arange(3.0)
+    row = own
+    for k in range(70):
+        if m[0, 0] + c < k:
+            row = m[k % 4]
+        row[2] = k
+    return m, own, row
+
+
 PROGRAMS = [
     value
     for value in list(globals().values())
