@@ -226,17 +226,3 @@ def written_with_numbers_of_jaxs(x, k):
 def test_numbers_of_jaxs_are_written_into_arrays_of_numpys_outside_of_traces_too(run):
     given = jnp.array([1.0, 2.0]), jnp.array(2)
     agree(written_with_numbers_of_jaxs(*given), run(written_with_numbers_of_jaxs)(*given))
-
-
-def row_or_array(x):
-    m = np.ones((2, 3))
-    one = np.zeros(3)
-    if x[0] > 0:
-        one = m[0]
-    one[1] = x[1]
-    return one, m
-
-
-def test_a_part_of_an_array_or_another_array_is_refused_by_their_types():
-    with pytest.raises(StagingError, match=r"if false: float\d\d\[3\]"):
-        ag.function(row_or_array)(GIVEN[0])

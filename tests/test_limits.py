@@ -756,7 +756,7 @@ def arrays_of_the_caller():
         return x
 
     def one_of_several(x, c):
-        y = x if c > 0 else np.zeros(4)
+        y = x if c > 0 else jnp.zeros(4)
         y += 1.0
         return y
 

@@ -19,7 +19,7 @@ from autograph.runtime.containers.writing_functions import DRAWING, WRITING, at,
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.statement_variables import items_of_sequence, value_of
 from autograph.runtime.state.array_operators import plain
-from autograph.runtime.state.given_arrays import is_given
+from autograph.runtime.state.chosen_arrays import places_in
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
@@ -76,7 +76,7 @@ def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
         traced = any(map(has_tracer, args)) or (kwargs and any(map(has_tracer, kwargs.values())))
         out: Any = args[function.nin :] if isinstance(function, np.ufunc) else ()
         out = out or (args[:1] if writes else kwargs.get("out"))
-        if not traced and not any(map(is_given, out if isinstance(out, tuple) else (out,))):
+        if not traced and not any(map(places_in, out if isinstance(out, tuple) else (out,))):
             return function(*args, **kwargs)
         if out is not None and not writes:
             return into(function, call, args, kwargs)

@@ -23,6 +23,7 @@ from autograph.runtime.containers.padded_arrays import is_open_array
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.statement_variables import value_of
+from autograph.runtime.state.chosen_arrays import place_of
 from autograph.runtime.state.given_arrays import is_given
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
@@ -376,6 +377,7 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
     if is_open_array(iterable):
         rows = iterable.values
         return StagedIterable(iterable.length, (rows,), lambda index, slices: slices[0], limit=rows.shape[0])
+    iterable = place_of(iterable)
     if is_given(iterable):
         if iterable.ndim == 0:
             raise TypeError("iteration over a 0-d array")

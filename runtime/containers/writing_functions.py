@@ -13,6 +13,7 @@ import numpy as np
 
 from autograph.runtime.errors import StagingError
 from autograph.runtime.state.array_operators import plain
+from autograph.runtime.state.chosen_arrays import place_of
 from autograph.runtime.state.given_arrays import is_given
 from autograph.runtime.state.writes_in_place import in_place
 from autograph.runtime.tracing.locations import user_location
@@ -55,7 +56,8 @@ def itself_or(twin: Callable[..., Any]) -> Callable[..., Any]:
     """`np.asarray`, which returns an array of the same dtype itself."""
 
     def asarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
-        if is_given(a) and (dtype is None or jnp.dtype(dtype) == a.dtype):
+        place = place_of(a)
+        if is_given(place) and (dtype is None or jnp.dtype(dtype) == place.dtype):
             return a
         return twin(plain(a), dtype, **kwargs)
 

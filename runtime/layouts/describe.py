@@ -150,7 +150,7 @@ class _Description:
         return self._node(value, keeps if keeps_inside is None else keeps_inside) or self.leaf(value)
 
     def _candidate(self, value: Any, keeps: Keeps) -> Layout:
-        is_whole = is_plain_object(value) or is_place(value)
+        is_whole = (is_plain_object(value) or is_place(value)) and not hasattr(type(value), "as_node")
         return (self._object(value) or self.leaf(value)) if is_whole else self.part(value, keeps)
 
     def _node(self, value: Any, keeps: Keeps) -> Layout | None:

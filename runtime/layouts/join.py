@@ -35,6 +35,7 @@ from autograph.runtime.layouts.kinds import (
     chooses_values,
     has_known_length,
     has_traced_cause,
+    is_array,
     is_attribute_wise,
     is_cyclic,
     is_error,
@@ -42,6 +43,7 @@ from autograph.runtime.layouts.kinds import (
     is_one_object,
     is_one_value,
     is_rows,
+    is_view,
     sort_of_list,
     whole_of,
 )
@@ -50,7 +52,7 @@ from autograph.runtime.layouts.mismatches import Mismatch
 from autograph.runtime.layouts.one_of import MOST_CANDIDATES
 from autograph.runtime.layouts.paths import Path, is_filled, is_item, worded
 from autograph.runtime.layouts.perhaps import Absence, Sentinel, common_start, merged_order
-from autograph.runtime.layouts.retraces import let_differ
+from autograph.runtime.layouts.retraces import let_differ, let_refer
 from autograph.runtime.layouts.sides import (
     CODE_TYPE,
     FALSE,
@@ -71,7 +73,7 @@ from autograph.runtime.layouts.sides import (
     unless_absent,
 )
 from autograph.runtime.layouts.text_kinds import is_text_layout
-from autograph.runtime.layouts.value_kinds import holds_containers, kind_of
+from autograph.runtime.layouts.value_kinds import are_of_one_kind, holds_containers, kind_of
 
 
 class Joiner:
@@ -144,6 +146,8 @@ class Joiner:
             return self._join_rows(left, right, path)
         if isinstance(a, Object) and isinstance(b, Object) and is_attribute_wise(a, b):
             return self._join_alike(left, right, path)
+        if (is_view(a) or is_view(b)) and not are_of_one_kind(self._kind(a), self._kind(b)):
+            return self._join_views(left, right, path)
         if chooses_values(a) is not chooses_values(b) and self._is_value(b if chooses_values(a) else a):
             return self._join_alternatives(left, right, path)
         if is_object(a) and is_object(b) and not (isinstance(a, Static) and a == b):
@@ -214,10 +218,7 @@ class Joiner:
 
     def _are_of_two_kinds(self, a: Layout, b: Layout) -> bool:
         """Whether values differ in what they are: a number on one side, a text on the other, or a tuple."""
-        one, other = self._kind(a), self._kind(b)
-        if one is None or other is None or one == other:  # never `!=`, of JAX's structures
-            return False
-        return not (is_text_layout(a) and is_text_layout(b))
+        return are_of_one_kind(self._kind(a), self._kind(b)) is False and not (is_text_layout(a) and is_text_layout(b))
 
     def _kind(self, layout: Layout) -> Any:
         return "number" if self._is_value(layout) else kind_of(layout)
@@ -395,10 +396,18 @@ class Joiner:
             return Alternatives(objects, code)
         return Alternatives(objects, Array(self._type_of_code(code, other_code)))
 
+    def _join_views(self, left: Side, right: Side, path: Path) -> Layout:
+        """A part of an array, and another part or an array."""
+        a, b = left.layout, right.layout
+        if not all(is_array(each) or self._is_value(each) for each in (a, b)):
+            return self._differ()
+        let_refer(a, b)
+        return self._join_alternatives(left, right, path)
+
     def _is_alike(self, by_identity: bool, a: Layout, b: Layout) -> bool:
         """Whether two of several objects, which are not one, join attribute by attribute; so do two values of one kind."""
         if not (is_object(a) or is_object(b)):
-            return bool(self._kind(a) == self._kind(b))
+            return bool(are_of_one_kind(self._kind(a), self._kind(b)))
         if not isinstance(a, Object) or not isinstance(b, Object) or not is_attribute_wise(a, b):
             return False
         if is_error(a):

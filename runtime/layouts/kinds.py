@@ -395,10 +395,25 @@ def is_object(layout: Layout) -> bool:
 
 
 def chooses_values(layout: Layout) -> bool:
-    """Whether a value of this layout is a Variable, or one of several Variables and values."""
+    """Whether a value of this layout is a Variable or a view, or one of several of these and values."""
     if isinstance(layout, Alternatives):
         return any(map(chooses_values, layout.objects)) or all(map(_is_array, layout.objects))
-    return isinstance(layout, Static) and is_variable(layout.value)
+    return is_view(layout) or (isinstance(layout, Static) and is_variable(layout.value))
+
+
+def is_view(layout: Layout) -> bool:
+    """Whether a value of this layout is a part of an array that is written in place: its indices are the leaves, its structure the rest."""
+    if not isinstance(layout, Tree) or not isinstance(layout.kind, jax.tree_util.PyTreeDef):
+        return False
+    held = layout.kind.node_data()
+    return held is not None and hasattr(held[0], "__autograph_is_view__")
+
+
+def is_array(layout: Layout) -> bool:
+    """Whether a value of this layout is used as an array that it holds, of JAX's or in place."""
+    if isinstance(layout, Object):
+        return hasattr(layout.kind, "__autograph_value__")
+    return chooses_values(layout) or _is_array(layout)
 
 
 def _is_array(layout: Layout) -> bool:

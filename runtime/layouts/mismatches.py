@@ -28,6 +28,7 @@ from autograph.runtime.layouts.kinds import (
     Seq,
     Static,
     Tree,
+    is_view,
 )
 from autograph.runtime.layouts.one_of import MOST_CANDIDATES
 from autograph.runtime.layouts.one_of import listed as constants_listed
@@ -124,6 +125,8 @@ def _shown(layout: Layout) -> object:
     value = jax.tree_util.tree_unflatten(layout.kind, parts)
     if isinstance(value, tuple):
         return value
+    if is_view(layout):
+        return Shown(f"a part {_text(value)} of an array")
     return Shown(f"{type(value).__name__}({', '.join(map(repr, parts))})")
 
 

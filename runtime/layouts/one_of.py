@@ -120,11 +120,11 @@ class OneOf:
         """Where it is one of several Variables and values: what returns the present value."""
         if not chooses_values(self):
             raise AttributeError("__autograph_value__")
-        return lambda: _variable(self).value
+        return lambda: _value(self)
 
     def __autograph_truth__(self) -> Any:
         if chooses_values(self):
-            return _variable(self).value
+            return _value(self)
         if takes_branches(self):
             return each(self, lambda candidate: LANGUAGE.operators.truth(candidate))
         return each_purely(self, bool)
@@ -161,7 +161,7 @@ class OneOf:
 
     def __jax_array__(self) -> Any:
         if chooses_values(self):
-            return _variable(self).value
+            return _value(self)
         if (found := known_candidate(self)) is not self:
             return jnp.asarray(found)
         if not all(isinstance(candidate, int) for candidate in self._candidates):  # as members of an `enum.IntEnum` are
@@ -190,7 +190,7 @@ class OneOf:
 
     def __iter__(self) -> Iterator[Any]:
         if chooses_values(self):
-            return iter(_variable(self).value)
+            return iter(_value(self))
         if (found := known_candidate(self)) is not self and type(found) is tuple:
             return iter(found)
         if (items := LANGUAGE.operators.constants.items(self)) is not None:
@@ -361,8 +361,14 @@ def is_place(value: Any) -> bool:
     return type(value) is not OneOf and hasattr(type(value), "__autograph_value__")
 
 
+def _value(value: OneOf) -> Any:
+    """What the Variable, array or value holds now that this is."""
+    found = _variable(value)
+    return found.value if is_place(found) else found
+
+
 def _variable(value: OneOf) -> Any:
-    """The Variable that a value is; itself where it is known."""
+    """The Variable, or array, that a value is; itself where it is known."""
     found = OneOf.resolve(value)
     return LANGUAGE.operators.references.variable(value) if is_one_of(found) else found
 
@@ -524,7 +530,7 @@ def _operation(symbol: str, function: Callable[..., Any], is_reflected: bool = F
         if takes_branches(self):
             return LANGUAGE.operators.operate(symbol, *operands)
         if chooses_values(self):
-            return function(*(_variable(each).value if is_one_of(each) else each for each in operands))
+            return function(*(_variable(each) if is_one_of(each) else each for each in operands))
         if function is operator.add and is_one_of(OneOf.resolve(self)):
             found = LANGUAGE.operators.constants.text_of_both(*operands)
             if found is not NotImplemented:

@@ -18,6 +18,7 @@ from autograph.runtime.layouts.kinds import (
     Tree,
     chooses_values,
     is_object,
+    is_view,
 )
 from autograph.runtime.layouts.sides import candidates_in
 from autograph.runtime.layouts.text_kinds import is_text_kind
@@ -33,6 +34,8 @@ def kind_of(layout: Layout) -> Any:
         return None if chooses_values(layout) else type(layout) is Alternatives or "object"
     if not isinstance(layout, Tree):
         return None
+    if is_view(layout):
+        return layout.kind
     if isinstance(layout, Seq):
         return list if _class_of(layout) is list else None
     if is_text_kind(layout) or layout.kind in (list, tuple) or is_dict_kind(layout.kind):
@@ -40,6 +43,11 @@ def kind_of(layout: Layout) -> Any:
     held = _class_of(layout)
     is_ours = held.__module__.partition(".")[0] == "autograph"
     return None if is_ours or issubclass(held, list | dict) else layout.kind
+
+
+def are_of_one_kind(one: Any, other: Any) -> bool | None:
+    """Whether two kinds are one; None where one of them is none."""
+    return None if one is None or other is None else bool(one == other)  # never `!=`, of JAX's structures
 
 
 def _class_of(layout: Tree) -> type:

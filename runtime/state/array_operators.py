@@ -9,11 +9,15 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.layouts.one_of import chooses_values, is_one_of
+from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.state.processes import on_host
 
 
 def plain(value: Any) -> Any:
-    """The present value of a Variable or of a part of one; anything else as it is."""
+    """The present value of a Variable, of a part of one, or of one of several of these; anything else as it is."""
+    if is_one_of(value) and chooses_values(value):
+        return value_of(value)
     return value.value if isinstance(value, ArrayOperators) else value
 
 

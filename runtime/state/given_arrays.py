@@ -7,8 +7,7 @@ Python; ``x += v`` of one binds its name to another array, as in Python.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any, Self
 
 import jax
@@ -18,13 +17,13 @@ import numpy as np
 from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.state.array_elements import as_lists, item_of
-from autograph.runtime.state.array_keys import is_number, is_view, part_of, plain_key, shape_of, static_key, with_part
+from autograph.runtime.state.array_keys import is_view, part_of, plain_key, shape_of, static_key, with_part
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.assignable import Assignable
 from autograph.runtime.state.commits import VariableLock
 from autograph.runtime.state.rearrangements import Bits, Component, NewShape, Order, Rearrangement, rearranged
-from autograph.runtime.state.spans import Span
 from autograph.runtime.state.variables import Variable
+from autograph.runtime.state.view_parts import ViewParts
 from autograph.runtime.tracing.births import OperatorsAsked
 from autograph.runtime.tracing.caller_arrays import may_be_numpys, will_write
 from autograph.runtime.tracing.language import LANGUAGE
@@ -36,7 +35,7 @@ _UNKNOWN = (
     "printed, called Python or assigned a Variable before this, so it cannot be traced again here.\n"
     "  Call the function through autograph.function, or write x[...] += v."
 )
-_EITHER = (
+EITHER = (
     "An array is updated in place that is one of several, selected at run time: one of NumPy's, which is written, and one of JAX's, "
     "which is not.\n  Update it by an index, x[...] += v, or make a new array, x = x + v."
 )
@@ -73,10 +72,18 @@ class PlaceOfArray(Assignable):
         """Hold this array, of the same shape and dtype, from now on."""
         self._change(lambda _: value)
 
+    def _viewed(self, key: Any, shape: tuple[int, ...]) -> Any:
+        """The view that takes this key of it, of this shape."""
+        return ArrayView(self, key, shape)
+
+    def _itself(self) -> Any:
+        """What a method returns that returns the array."""
+        return self
+
     def view_at(self, key: Any) -> Any:
         """What an index returns where that is a view; None where it is an element, or a copy."""
         shape = shape_of(self.shape, key) if is_view(key) else ()
-        return ArrayView(self, key, shape) if shape else None
+        return self._viewed(key, shape) if shape else None
 
     def __getitem__(self, key: Any) -> Any:
         found = self.view_at(key)
@@ -137,7 +144,7 @@ class PlaceOfArray(Assignable):
         """A view with the dimensions in another order."""
         order = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)) else axes
         order = tuple(range(self.ndim))[::-1] if not order else tuple(int(k) % self.ndim for k in order)
-        return ArrayView(self, Order(order), tuple(self.shape[k] for k in order))
+        return self._viewed(Order(order), tuple(self.shape[k] for k in order))
 
     def swapaxes(self, axis1: int, axis2: int) -> Any:
         """A view with two dimensions exchanged."""
@@ -159,7 +166,7 @@ class PlaceOfArray(Assignable):
         def made(found: Rearrangement | None, number: int | None = None) -> Any:
             if found is not None:
                 shape = jax.eval_shape(found.taken, jax.ShapeDtypeStruct(self.shape, self._type.dtype)).shape
-                return ArrayView(self, found, shape)
+                return self._viewed(found, shape)
             result = compute(self.value)
             return as_place(jnp.array(result if number is None else result[number]), kind=self.kind)
 
@@ -178,8 +185,8 @@ class PlaceOfArray(Assignable):
     def view(self, dtype: Any = None) -> Any:
         """A view of all elements, or of their bytes as another dtype."""
         found = NewShape(self.shape) if dtype is None or self.dtype == dtype else Bits(np.dtype(dtype).name)
-        return ArrayView(
-            self, found, jax.eval_shape(found.taken, jax.ShapeDtypeStruct(self.shape, self._type.dtype)).shape
+        return self._viewed(
+            found, jax.eval_shape(found.taken, jax.ShapeDtypeStruct(self.shape, self._type.dtype)).shape
         )
 
     def ravel(self, order: str = "C") -> Any:
@@ -206,8 +213,8 @@ class PlaceOfArray(Assignable):
 
     def _component(self, name: str) -> Any:
         if np.issubdtype(self.dtype, np.complexfloating):
-            return ArrayView(self, Component(name), self.shape)
-        return self if name == "real" else as_place(jnp.zeros(self.shape, self._type.dtype), kind=self.kind)
+            return self._viewed(Component(name), self.shape)
+        return self._itself() if name == "real" else as_place(jnp.zeros(self.shape, self._type.dtype), kind=self.kind)
 
     @property
     def flat(self) -> Any:
@@ -232,13 +239,14 @@ def _kind(*values: Any) -> Any:
     Raises:
       ArraysHeld: only a trace in which arrays are places can tell.
     """
-    kinds = [_kind_of(value) for value in values]
+    kinds = [kind_of(value) for value in values]
     if any(kind is jax.Array for kind in kinds):
         return jax.Array
     return next((kind for kind in kinds if kind is not np.ndarray), np.ndarray)
 
 
-def _kind_of(value: Any) -> Any:
+def kind_of(value: Any) -> Any:
+    """The class of an array in Python, `numpy.ndarray` or `jax.Array`; a choice where only the run knows it."""
     if is_given(value):
         return value.kind
     if not isinstance(value, jax.Array) or not LOCAL.repeated.has_jaxs:
@@ -259,7 +267,7 @@ def _in_place(update: Callable[..., Any], operation: Callable[..., Any]) -> Call
         may_be_numpys()  # the caller's are, perhaps
         kind = _kind(self, other)
         if kind is not np.ndarray and kind is not jax.Array:
-            raise StagingError(f"{user_location()}\n  {_EITHER}")
+            raise StagingError(f"{user_location()}\n  {EITHER}")
         return operation(self, other) if kind is jax.Array else update(self, other)
 
     return updated
@@ -497,48 +505,9 @@ class ArrayView(PlaceOfArray):
     def __repr__(self) -> str:
         return f"{self._base!r}[{self._key}]"
 
-    def as_node(self) -> _ViewParts:
+    def as_node(self) -> ViewParts:
         """What a staged statement takes apart and builds again: the indices of the view are values."""
-        return _ViewParts(self)
-
-
-@jax.tree_util.register_pytree_node_class
-class _ViewParts:
-    """An `ArrayView` as JAX takes it apart: its integers, traced or not, are the leaves."""
-
-    def __init__(self, view: ArrayView) -> None:
-        self.view = view
-
-    def tree_flatten(self) -> tuple[list[Any], Any]:
-        base, key = self.view._base, self.view._key
-        parts = key if isinstance(key, tuple) else (key,)
-        numbers = [number for part in parts for number in _numbers_of(part)]
-        pattern = tuple(None if is_number(part) else ("at", _frozen(part)) for part in parts)
-        if isinstance(base, ArrayView):
-            inner, outer = _ViewParts(base).tree_flatten()
-            return [*inner, *numbers], (outer, len(inner), pattern, self.view._shape)
-        return numbers, (_Same(base), 0, pattern, self.view._shape)
-
-    @classmethod
-    def tree_unflatten(cls, facts: Any, leaves: Sequence[Any]) -> ArrayView:
-        outer, count, pattern, shape = facts
-        base = outer.value if isinstance(outer, _Same) else cls.tree_unflatten(outer, list(leaves)[:count])
-        pending = iter(list(leaves)[count:])
-        key = tuple(next(pending) if part is None else _thawed(part[1], pending) for part in pattern)
-        return ArrayView(base, key[0] if len(key) == 1 else key, shape)
-
-
-class _Same:
-    """An object in a structure, equal to itself only."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.value is other.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
+        return ViewParts(self)
 
 
 class FlatView:
@@ -565,20 +534,3 @@ class FlatView:
 def is_given(value: Any) -> bool:
     """Whether this is a place that is used as an array. By its class: what is one of several says that it is of theirs."""
     return issubclass(type(value), PlaceOfArray)
-
-
-def _numbers_of(part: Any) -> list[Any]:
-    """The numbers in a part of a key that may be traced."""
-    return [part.start, part.stop] if isinstance(part, Span) else [part] if is_number(part) else []
-
-
-def _frozen(part: Any) -> Any:
-    if isinstance(part, Span):
-        return replace(part, start=None, stop=None)
-    return (part.start, part.stop, part.step) if isinstance(part, slice) else part
-
-
-def _thawed(part: Any, numbers: Iterator[Any]) -> Any:
-    if isinstance(part, Span):
-        return replace(part, start=next(numbers), stop=next(numbers))
-    return slice(*part) if isinstance(part, tuple) else part

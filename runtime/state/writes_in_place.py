@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from autograph.runtime.errors import StagingError
+from autograph.runtime.state.chosen_arrays import place_of, places_in
 from autograph.runtime.state.given_arrays import ArrayView, LocalArray, is_given
 from autograph.runtime.tracing.caller_arrays import will_write
 from autograph.runtime.tracing.locations import user_location
@@ -16,10 +17,11 @@ from autograph.runtime.tracing.recording import LOCAL, hold_arrays
 
 def note_write(target: Any, refusal: Exception) -> None:
     """Note a write to a place that is to be refused if only the caller of what is traced could see it."""
-    while isinstance(target, ArrayView):
-        target = target._base
-    if LOCAL.repeated is not None and isinstance(target, LocalArray):
-        LOCAL.repeated.note_write(target, refusal)
+    for place in places_in(target):
+        while isinstance(place, ArrayView):
+            place = place._base
+        if LOCAL.repeated is not None and isinstance(place, LocalArray):
+            LOCAL.repeated.note_write(place, refusal)
 
 
 def in_place(target: Any, new: Callable[[Any], Any], what: str) -> None:
@@ -28,6 +30,7 @@ def in_place(target: Any, new: Callable[[Any], Any], what: str) -> None:
     Raises:
       StagingError: it is a value, which nothing can change.
     """
+    target = place_of(target)
     if is_given(target):
         target.become(new(jnp.asarray(target.value)).astype(target._type.dtype))
     else:

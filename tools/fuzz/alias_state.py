@@ -70,6 +70,27 @@ def stamped(a, k):
     a[k % 3] = 1
 
 
+def either_part(m, a, test):
+    if test:
+        return m[1]
+    return a
+
+
+def first_over(m, limit):
+    for row in m:
+        if row[0] > limit:
+            return row
+    return np.full(3, limit)
+
+
+def largest(m, a):
+    found = a
+    for k in range(len(m)):
+        if m[k].sum() > found.sum():
+            found = m[k]
+    return found
+
+
 """
 
 # By kind: how a row is made, and its two parts.

@@ -64,6 +64,7 @@ from autograph.runtime.staging.access.slices import Slices
 from autograph.runtime.staging.access.user_methods import user_method
 from autograph.runtime.state.array_keys import is_view
 from autograph.runtime.state.array_operators import plain
+from autograph.runtime.state.chosen_arrays import place_of
 from autograph.runtime.state.given_arrays import as_place, is_given
 from autograph.runtime.state.spans import Span, has_span
 from autograph.runtime.tracing.locations import user_location
@@ -156,6 +157,7 @@ class Lookups(InTrace):
         if isinstance(target, PaddedArray):
             self.check_open(target, key)
             return target[_plain(as_index(key))]
+        target = place_of(target)
         if is_given(target):
             index = key if has_span(key) else _plain(key)
             if not is_view(index) or (has_span(key) and not self.slices.is_window(target, key)):

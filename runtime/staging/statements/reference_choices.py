@@ -22,6 +22,7 @@ from autograph.runtime.layouts.references import is_reference, is_variable
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT, UNBOUND, Snapshot, value_of
 from autograph.runtime.staging.statements.conditionals import Kept
 from autograph.runtime.staging.statements.selects import select
+from autograph.runtime.state.chosen_arrays import ChosenArray, refuse_values
 from autograph.runtime.state.chosen_variables import ChosenVariable
 from autograph.runtime.state.given_arrays import is_given
 from autograph.runtime.tracing.caller_arrays import will_write, writing_place
@@ -83,18 +84,22 @@ class ReferenceChoices(InTrace):
             )
         return self.selected(chosen, held)
 
-    def variable(self, chosen: OneOf) -> ChosenVariable:
-        """The Variable that this is."""
-        return ChosenVariable(chosen, self)
+    def variable(self, chosen: OneOf) -> ChosenVariable | ChosenArray:
+        """The Variable, or the array, that this is."""
+        is_array = any(map(is_given, candidates_of(chosen)))
+        return ChosenArray(chosen, self) if is_array else ChosenVariable(chosen, self)
+
+    def become(self, chosen: OneOf, value: Any) -> None:
+        """Let the array that this is hold another: a masked write to each."""
+        possible = [(k, candidates_of(chosen)[k]) for k in possible_candidates(chosen)]
+        if not all(is_given(one) for _, one in possible):
+            refuse_values()
+        for k, one in possible:
+            one.become(self._either(has_number_in(chosen, [k]), one._fitted(value), one.value))
 
     def change(self, chosen: OneOf, new: Callable[[Any], Any]) -> None:
         """Assign to the Variable that this is what ``new`` returns for it: a masked write to each where all are of one type."""
         possible = [candidates_of(chosen)[k] for k in possible_candidates(chosen)]
-        if any(map(is_given, possible)) and not all(map(is_variable, possible)):
-            raise StagingError(
-                f"{user_location()}\n  An array is updated in place that is one of several, selected at run time: an argument of the "
-                "caller's, or an array of the function's own.\n  Update it by an index, x[...] += v, or in the branch that selects it."
-            )
         if not all(map(is_variable, possible)) or len({(each.shape, each.dtype) for each in possible}) > 1:
             each_of(chosen, lambda one: assigned(one, new))
             return

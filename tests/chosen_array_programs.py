@@ -1,0 +1,287 @@
+"""Programs that write to a NumPy array which is a part of another on one path, or another part, or an array of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def best_row(m, c):
+    best = np.zeros(3)
+    top = c
+    for i in range(len(m)):
+        if m[i].sum() > top:
+            top = m[i].sum()
+            best = m[i]
+    best[0] = 100.0
+    return best, m
+
+
+def row_or_column(m, c):
+    line = m[0] if c > 0 else m[:, 0][:3]
+    line[1] = 50.0
+    line += 1
+    return m, line.sum()
+
+
+def row_or_copy(m, c):
+    row = m[0] if c > 0 else m[1].copy()
+    row[1] = 7.0
+    row *= 2
+    return row, m
+
+
+def parts_of_parts(m, c):
+    row = m[0] if c > 0 else np.ones(3)
+    part = row[1:]
+    part[0] = 8
+    row.sort()
+    return m, row, part
+
+
+def new_from_chosen(m, c):
+    row = m[0] if c > 0 else np.ones(3)
+    made = row * 2
+    same = made
+    same[0] = 100
+    row = row + 1
+    row[2] = 5
+    return m, made, same, row
+
+
+def chosen_in_a_loop(m, c):
+    row = m[0] if c > 0 else np.ones(3)
+    for k in range(3):
+        row[k] += k
+        if row[k] > 2:
+            row = m[k]
+    row.fill(3)
+    return m, row
+
+
+def longest(m, c):
+    found = m[0]
+    for i in range(1, 4):
+        row = m[i]
+        if row @ row > found @ found + c:
+            found = row
+    found /= np.sqrt(found @ found)
+    return m, found
+
+
+def exchanged(m, c):
+    other = np.zeros((4, 3))
+    source, target = m, other
+    for k in range(3):
+        target[1:] = source[:-1] * 2
+        target[0] = k
+        if target[0, 0] < c:
+            source, target = target, source
+    source[0, 0] = 77
+    return m, other, source
+
+
+def found_or_none(m, c):
+    best = None
+    for i in range(4):
+        if m[i, 0] > c:
+            best = m[i]
+            break
+    if best is None:
+        return m
+    best[2] = -5
+    return m
+
+
+def returned_by_branches(m, c):
+    def pick(k):
+        if c > k:
+            return m[k]
+        return np.zeros(3)
+
+    a, b = pick(0), pick(1)
+    a += 5
+    b -= 5
+    return m, a, b
+
+
+def halves(m, c):
+    if c > 0:
+        low, high = m[:2], m[2:]
+    else:
+        low, high = m[2:], m[:2]
+    low[...] = 1
+    high[0] = 2
+    return m
+
+
+def in_a_dict(m, c):
+    held = {"row": m[0]}
+    if c > 0:
+        held["row"] = m[2]
+    held["row"][1] = 44
+    return m
+
+
+class Cursor:
+    def __init__(self, row):
+        self.row = row
+
+    def move(self, row, c):
+        if c > 0:
+            self.row = row
+
+
+def in_an_object(m, c):
+    cursor = Cursor(np.ones(3))
+    cursor.move(m[3], c)
+    cursor.row += 10
+    cursor.row[0] = -1
+    return m, cursor.row
+
+
+def in_a_list(m, c):
+    rows = []
+    for k in range(4):
+        rows.append(m[k] if c > k else np.full(3, 9.0))
+    rows[0][0] = 100
+    rows[3][0] = 200
+    return m, rows
+
+
+def flat_or_new(m, c):
+    x = m.ravel() if c > 0 else np.arange(12.0)
+    x[3] = 99
+    return m, x
+
+
+def reversed_row(m, c):
+    row = m[1] if c > 0 else m[1][::-1]
+    row[0] = 5
+    return m
+
+
+def functions_with_out(m, c):
+    row = m[0] if c > 0 else m[1].copy()
+    out = np.zeros(3)
+    np.add(row, 1, out=row)
+    np.copyto(m[2] if c > 0 else out, 6.0)
+    out[:] += row
+    return m, out, row.mean(), row.max(), row[0]
+
+
+def whole_or_copy(m, c):
+    x = m if c > 0 else m.copy()
+    for row in x:
+        row[0] += 1
+    for column in x.T:
+        column[-1] = 0
+    x.T[0, 1] = 55
+    x.reshape(-1)[2] = 66
+    x[1:, :2][0] *= 3
+    return m, x
+
+
+def copies_of_chosen(m, c):
+    x = np.asarray(m if c > 0 else m.copy())
+    x[0] = 1
+    y = np.array(x)
+    y[0] = 2
+    z = x.copy()
+    z[1] = 3
+    return m, x, y, z
+
+
+def masks_and_lists(m, c):
+    x = m[0] if c > 0 else m[1].copy()
+    x[x > 3] = 0
+    x[[0, 2]] += 2
+    x[:2] = x[1:].copy()
+    return m, x, np.sort(x)
+
+
+def chosen_of_chosen(m, c):
+    x = m[0] if c > 0 else m[1]
+    y = x[1:] if c > 0.5 else m[2][:2]
+    y -= 3
+    x, y = y, x
+    y[0] = 6
+    return m, x, y
+
+
+def written_by_a_function(m, c):
+    def bump(v):
+        v += 1
+        v[2] = 0
+
+    bump(m[0] if c > 0 else m[1])
+    bump(m[3])
+    return m
+
+
+def rebound_in_a_loop(m, c):
+    x = m[0].copy()
+    for k in range(4):
+        if m[k, 0] > c:
+            x = m[k]
+        x[1] += k
+    return m, x
+
+
+def rebound_in_a_while(m, c):
+    x = np.zeros(3)
+    k = 0
+    while k < 4 and x[0] < 4 + c:
+        x = m[k]
+        x[2] = c
+        k += 1
+    return m, x
+
+
+def nested_loops(m, c):
+    top = m[0]
+    for row in m:
+        for other in m:
+            if row[0] + other[1] > top[2] + c:
+                top = other
+        top[0] += 1
+    return m
+
+
+def chosen_again(m, c):
+    x = m[0] if c > 0 else np.ones(3)
+    if x[0] > 0:
+        x[1] = 7
+    elif x[2] > 1:
+        x = np.zeros(3)
+    x[2] = 4
+    return m, x
+
+
+def in_nested_loops(m, c):
+    own = np.arange(3.0)
+    row = own
+    row[1] = c
+    total = 0.0
+    for _ in range(3):
+        for value in m[0] + c:
+            total += row.sum()
+            row = m[int(value > 0)]
+        row[0] += 1
+    return m, own, row, total
+
+
+def in_a_branch_of_a_loop(m, c):
+    own = np.arange(3.0)
+    row = own
+    for k in range(70):
+        if m[0, 0] + c < k:
+            row = m[k % 4]
+        row[2] = k
+    return m, own, row
+
+
+PROGRAMS = [
+    value
+    for value in list(globals().values())
+    if getattr(value, "__module__", None) == __name__ and not isinstance(value, type)
+]
