@@ -11,7 +11,13 @@ import pytest
 
 import autograph as ag
 from autograph import StagingError
-from tests import augmented_array_programs, kept_array_programs, local_array_programs, shared_array_programs
+from tests import (
+    augmented_array_programs,
+    kept_array_programs,
+    known_array_programs,
+    local_array_programs,
+    shared_array_programs,
+)
 from tests.local_array_programs import averaged, fill, first_then_sum
 
 
@@ -44,7 +50,9 @@ A = local_array_programs.A
 GIVEN = [A(3, 1, 2), A(-1, 2, 0.5)]
 
 
-@pytest.mark.parametrize("program", [*shared_array_programs.CASES, *kept_array_programs.CASES])
+@pytest.mark.parametrize(
+    "program", [*shared_array_programs.CASES, *kept_array_programs.CASES, *known_array_programs.CASES]
+)
 def test_what_one_name_writes_all_names_show(program):
     compiled, of_jaxs, jitted = ag.function(program), ag.function(program), jax.jit(ag.convert(program))
     for x in GIVEN:
@@ -240,3 +248,18 @@ def row_or_array(x):
 def test_a_part_of_an_array_or_another_array_is_refused_by_their_types():
     with pytest.raises(StagingError, match=r"if false: float\d\d\[3\]"):
         ag.function(row_or_array)(GIVEN[0])
+
+
+def perhaps_the_one_that_is_written(x):
+    p = np.zeros(3)
+    q = p
+    while x[0] > 0:
+        p = p + x
+        x = x - 2
+    q[0] = x[1]
+    return p
+
+
+def test_a_write_to_an_array_that_the_result_of_a_loop_may_be_is_refused():
+    with pytest.raises(StagingError, match="It may be the one that the function returns"):
+        ag.function(perhaps_the_one_that_is_written)(GIVEN[0])
