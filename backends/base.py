@@ -222,6 +222,9 @@ class Backend(Recursions, Protocol):
     def copy_constants(self) -> None:
         """Let what is computed from now on keep the elements that arrays of NumPy's have then: they may be written to later."""
 
+    def has_copied_constants(self) -> bool:
+        """Whether that has been done to an array: a value may hold elements of one, as they were."""
+
     def zeros(self, type: LeafType) -> Any:
         """A value of this type."""
 

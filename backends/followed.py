@@ -75,6 +75,15 @@ def follow(new: Sequence[Any], old: Sequence[Any]) -> None:
             other = STAGING.viewed(other)
 
 
+def is_followed_anew(values: Sequence[Any], known: Iterable[Sequence[Any]]) -> bool:
+    """Whether one of some values is an array of the caller's, and none of the known ones in its place is."""
+    if LOCAL.followed is None:
+        return False
+    number_of = LOCAL.followed.number_of
+    of_callers = {k for k, value in enumerate(values) if number_of(value) is not None}
+    return not of_callers.issubset(k for each in known for k, old in enumerate(each) if number_of(old) is not None)
+
+
 @contextmanager
 def calling_for(numbers: Sequence[int]) -> Iterator[None]:
     """Run a program for a call that is to write into its arrays of these numbers."""

@@ -117,6 +117,9 @@ class PythonBackend:
     def copy_constants(self) -> None:
         pass  # NumPy computes at once
 
+    def has_copied_constants(self) -> bool:
+        return False
+
     def select(self, which: Any, values: Sequence[Any], type: LeafType) -> Any:
         return _unreachable()
 

@@ -410,7 +410,28 @@ def M(n, m=None):
     return rng.standard_normal((n, m or n)).astype(F)
 
 
+def two_buffers(u, n):
+    """The loop writes to an array of its own first, to that of the caller then."""
+    new, steps = u.copy(), 0
+    while True:
+        new[1:-1] = 0.5 * (u[:-2] + u[2:])
+        u, new, steps = new, u, steps + 1
+        if steps >= n:
+            break
+    return u, new
+
+
+def three_buffers(u, n):
+    a, b = np.zeros(3, np.float32), np.ones(3, np.float32)
+    for k in range(n):
+        a[0] = k + 5
+        a, b, u = b, u, a
+    return u, a, b
+
+
 CASES = [
+    (two_buffers, [(A(1, 0, 2, 8), np.int32(2)), (A(1, 0, 2, 8), np.int32(1))]),
+    (three_buffers, [(A(1, 0, 2), np.int32(4)), (A(1, 0, 2), np.int32(1))]),
     (quicksort, [(A(5, 3, 8, 1, 9, 2),), (A(1, 2, 0, 7, 7, -1),)]),
     (insertion, [(A(5, 3, 8, 1),), (A(1, 9, 0, 3),)]),
     (gauss, [(M(4), A(1, 2, 3, 4)), (M(4), A(0, 1, 0, 1))]),

@@ -11,7 +11,13 @@ import pytest
 
 import autograph as ag
 from autograph import StagingError
-from tests import augmented_array_programs, kept_array_programs, local_array_programs, shared_array_programs
+from tests import (
+    augmented_array_programs,
+    kept_array_programs,
+    known_array_programs,
+    local_array_programs,
+    shared_array_programs,
+)
 from tests.local_array_programs import averaged, fill, first_then_sum
 
 
@@ -44,7 +50,9 @@ A = local_array_programs.A
 GIVEN = [A(3, 1, 2), A(-1, 2, 0.5)]
 
 
-@pytest.mark.parametrize("program", [*shared_array_programs.CASES, *kept_array_programs.CASES])
+@pytest.mark.parametrize(
+    "program", [*shared_array_programs.CASES, *kept_array_programs.CASES, *known_array_programs.CASES]
+)
 def test_what_one_name_writes_all_names_show(program):
     compiled, of_jaxs, jitted = ag.function(program), ag.function(program), jax.jit(ag.convert(program))
     for x in GIVEN:
@@ -226,3 +234,18 @@ def written_with_numbers_of_jaxs(x, k):
 def test_numbers_of_jaxs_are_written_into_arrays_of_numpys_outside_of_traces_too(run):
     given = jnp.array([1.0, 2.0]), jnp.array(2)
     agree(written_with_numbers_of_jaxs(*given), run(written_with_numbers_of_jaxs)(*given))
+
+
+def perhaps_the_one_that_is_written(x):
+    p = np.zeros(3)
+    q = p
+    while x[0] > 0:
+        p = p + x
+        x = x - 2
+    q[0] = x[1]
+    return p
+
+
+def test_a_write_to_an_array_that_the_result_of_a_loop_may_be_is_refused():
+    with pytest.raises(StagingError, match="It may be the one that the function returns"):
+        ag.function(perhaps_the_one_that_is_written)(GIVEN[0])

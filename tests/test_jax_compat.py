@@ -1362,8 +1362,11 @@ def test_constants_of_numpy_are_copied_when_they_are_recorded():
     assert any(np.array_equal(each, [2, 2]) for each in held[:1])  # JAX holds the array itself
 
 
-def test_an_array_of_numpy_that_nothing_writes_to_is_one_constant():
-    weights = np.ones(3, np.float32)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])  # JAX keeps a copy of the second, in a type of its own
+@pytest.mark.parametrize("writeable", [True, False])
+def test_an_array_of_numpy_that_nothing_writes_to_is_one_constant(dtype, writeable):
+    weights = np.ones(3, dtype)
+    weights.flags.writeable = writeable
 
     def program(x):
         jax_compat.copy_constants()
@@ -1373,3 +1376,34 @@ def test_an_array_of_numpy_that_nothing_writes_to_is_one_constant():
 
     (held,) = jax.make_jaxpr(program)(jnp.ones(3)).consts
     assert held is not weights
+
+
+def test_an_array_of_numpy_is_a_constant_for_each_of_its_contents():
+    def program(x, dtype):
+        jax_compat.copy_constants()
+        weights = np.zeros(2, dtype)
+        assert not jax_compat.has_copied_constants()
+        found = []
+        for number in (0.0, -0.0, np.nan, np.nan, 0.0):
+            weights[0] = number
+            found.append(x * weights)
+        assert jax_compat.has_copied_constants()
+        return found
+
+    for dtype in (np.float32, np.float64):
+        made = jax.make_jaxpr(program, static_argnums=1)(jnp.ones(2), dtype)
+        assert [str(each[0]) for each in made.consts] == ["0.0", "-0.0", "nan"]
+        results = jax.jit(program, static_argnums=1)(jnp.ones(2), dtype)
+        assert [str(each[0]) for each in results] == ["0.0", "-0.0", "nan", "nan", "0.0"]
+
+
+def test_constants_that_nothing_uses_are_forgotten():
+    def program(x):
+        jax_compat.copy_constants()
+        weights = np.zeros(2)
+        for number in range(3):
+            weights[0] = number
+            y = x * weights
+        return y
+
+    assert [float(each[0]) for each in jax.make_jaxpr(program)(jnp.ones(2)).consts][-1] == 2

@@ -181,7 +181,7 @@ def _held(value: gast.AST) -> list[gast.AST | None]:
     if isinstance(value, gast.IfExp):
         return [value.body, value.orelse]
     if isinstance(value, gast.NamedExpr):
-        return [value.value]
+        return [value.target, value.value]
     if isinstance(value, gast.BoolOp):
         return list(value.values)
     return list(value.values if isinstance(value, gast.Dict) else value.elts)

@@ -141,6 +141,10 @@ class _Function:
             for target in part.targets:
                 for one, value in _pairs(target, part.value):
                     self._bind(one, value)
+            for path in (
+                [path for target in part.targets for path in _paths_in(target)] if len(part.targets) > 1 else ()
+            ):
+                self.shared.share(Lead(path))
         elif isinstance(part, gast.AnnAssign | gast.NamedExpr) and part.value is not None:
             self._bind(part.target, part.value)
         elif isinstance(part, gast.For | gast.AsyncFor | gast.comprehension):

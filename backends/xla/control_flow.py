@@ -184,6 +184,9 @@ class XlaBackend:
         if not self.is_eager():
             jax_compat.copy_constants()
 
+    def has_copied_constants(self) -> bool:
+        return not self.is_eager() and jax_compat.has_copied_constants()
+
     def zeros(self, type: LeafType) -> Any:
         return leaf_types.zeros(type)
 

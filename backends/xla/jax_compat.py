@@ -917,46 +917,87 @@ def equations_recorded() -> int:
 class _Tracers(weakref.WeakValueDictionary[int, Any]):
     """The tracers of constants, by the constants' identities.
 
+    Arrays of NumPy's may be written to between two uses. What JAX makes of one is cached as long as it exists, and is a copy of
+    another type if JAX has not the array's: nothing may hold it. Their tracers are found by the contents.
+
     Attributes:
-      copies: of arrays of NumPy's that may be written to, each with the copy that its tracer has the value of.
+      last: the one that was added last.
+      has_arrays: whether one has been of an array of NumPy's that may be written to.
+      of_contents: of arrays of NumPy's, by their types and the hashes of their contents.
     """
 
     def __init__(self, tracers: Any) -> None:
         super().__init__(tracers)
-        self.copies: dict[int, tuple[Any, Any]] = {}
+        self.last: tuple[int, Any] | None = None
+        self.has_arrays = False
+        self.of_contents: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()
 
-    def get(self, identity: int, default: Any = None) -> Any:
-        """The tracer of a constant that has not been written to since."""
-        array, copied = self.copies.get(identity, (None, None))
-        return default if array is not None and not np.array_equal(array, copied) else super().get(identity, default)
+    def __setitem__(self, identity: int, tracer: Any) -> None:
+        self.last = identity, tracer
+        super().__setitem__(identity, tracer)
 
 
 class _Copies(dict[Any, Any]):
     """The constants of a program that is being recorded: of arrays of NumPy's, which may be written to before it runs, copies."""
 
     def __init__(self, known: _Tracers, constants: Mapping[Any, Any]) -> None:
-        super().__init__()
+        super().__init__(constants)
         self._known = known
+        tracers = {tracer.val: (identity, tracer) for identity, tracer in known.items()}
         for variable, constant in constants.items():
-            self[variable] = constant
+            if (known_one := tracers.get(variable)) is not None:
+                known.last = known_one
+                self[variable] = constant
 
     def __setitem__(self, variable: Any, constant: Any) -> None:
-        if isinstance(constant, np.ndarray) and constant.flags.writeable:
-            copied = constant.copy()
-            self._known.copies[id(constant)] = constant, copied
-            constant = copied
-        super().__setitem__(variable, constant)
+        added, self._known.last = self._known.last, None
+        if added is None or added[1].val is not variable or not _may_be_written(constant):
+            super().__setitem__(variable, constant)
+            return
+        identity, tracer = added
+        self._known.has_arrays = True
+        self._known.pop(identity, None)
+        contents = constant.tobytes()
+        key = tracer.aval, hash(contents)
+        earlier = self._known.of_contents.get(key)
+        if earlier is not None and self[earlier.val].tobytes() == contents:
+            tracer.val = earlier.val
+            tracer.parent = earlier  # which JAX forgets the constant with
+            return
+        self._known.of_contents[key] = tracer
+        super().__setitem__(variable, constant.copy())
+
+
+def _may_be_written(constant: Any) -> bool:
+    """Whether a constant is an array of NumPy's, or a view of one, that may be written to."""
+    while isinstance(constant, np.ndarray):
+        if constant.flags.writeable:
+            return True
+        constant = constant.base
+    return False
 
 
 def copy_constants() -> None:
     """Let the programs that are being recorded copy the arrays of NumPy's that they compute with, which JAX does when they are complete."""
+    for frame in _frames():
+        if type(frame.constvar_to_val) is not _Copies:
+            frame.constid_to_tracer = _Tracers(frame.constid_to_tracer)
+            frame.constvar_to_val = _Copies(frame.constid_to_tracer, frame.constvar_to_val)
+
+
+def has_copied_constants() -> bool:
+    """Whether what runs here may have made copies of arrays of NumPy's that may be written to: values of what is recorded, or mapped."""
+    known = [getattr(frame.constid_to_tracer, "has_arrays", True) for frame in _frames()]
+    return any(known) or not known
+
+
+def _frames() -> Iterator[Any]:
+    """What the programs that are being recorded here consist of so far."""
     traces = [current_trace()]
     while traces:
         trace = traces.pop()
-        frame = getattr(trace, "frame", None)
-        if frame is not None and type(frame.constvar_to_val) is not _Copies:
-            frame.constid_to_tracer = _Tracers(frame.constid_to_tracer)
-            frame.constvar_to_val = _Copies(frame.constid_to_tracer, frame.constvar_to_val)
+        if (frame := getattr(trace, "frame", None)) is not None:
+            yield frame
         inner = (trace_around(trace), getattr(trace, "tangent_trace", None))
         traces += [each for each in inner if each is not None and each is not trace]
 

@@ -58,6 +58,7 @@ from autograph.runtime.layouts.optional import Optional, held_in, is_known, pres
 from autograph.runtime.layouts.pytrees import for_jax, in_order, is_pytree, tree_leaves, tree_map
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
 from autograph.runtime.state.array_operators import plain
+from autograph.runtime.state.local_arrays import array_held_by
 from autograph.runtime.tracing.concretization import asks_for_value, of_arrays
 from autograph.runtime.tracing.locations import (
     user_location,
@@ -491,6 +492,8 @@ def _refuse_unknown(journal: Journal, result: Any, function: Any) -> None:
     for leaf in tree_leaves(result, is_leaf=lambda part: id(part) in journal.hidden or is_unknown(part)):
         if is_unknown(leaf) or id(leaf) in journal.hidden:
             raise leaf.returned() if is_unknown(leaf) else journal.hidden[id(leaf)][1]()
+        if is_unknown(held := array_held_by(leaf)):
+            raise held.returned()
     for part in parts_of(result).values():
         if is_unknown(part):
             raise part.returned()

@@ -12,7 +12,7 @@ import numpy as np
 from autograph.runtime.layouts.one_of import chooses_values, is_one_of
 from autograph.runtime.layouts.pytrees import tree_map
 from autograph.runtime.layouts.statement_variables import value_of
-from autograph.runtime.state.given_arrays import as_place, given_as_place, is_given
+from autograph.runtime.state.given_arrays import ArrayView, LocalArray, as_place, given_as_place, is_given
 from autograph.runtime.tracing.recording import LOCAL
 
 _OF_ANY_RANK = (np.array, np.zeros, np.ones, np.empty, np.full)
@@ -105,13 +105,16 @@ def with_places(values: Any) -> Any:
 
 def without_places(values: Any) -> Any:
     """A result, with arrays where such places are."""
-    return tree_map(_array_of, values, is_leaf=_is_array)
+    return tree_map(lambda leaf: value_of(leaf) if _is_place(leaf) else leaf, values, is_leaf=_is_place)
 
 
-def _array_of(leaf: Any) -> Any:
-    """The array that a place is, or that of the one of several that a value is."""
-    return value_of(leaf) if _is_array(leaf) else leaf
+def _is_place(value: Any) -> bool:
+    """Whether a value is such a place, or one of several."""
+    return is_given(value) or (is_one_of(value) and chooses_values(value))
 
 
-def _is_array(leaf: Any) -> bool:
-    return is_given(leaf) or (is_one_of(leaf) and chooses_values(leaf))
+def array_held_by(value: Any) -> Any:
+    """What the array that the program makes, and that this is or is a view of, holds now; None for anything else."""
+    while isinstance(value, ArrayView):
+        value = value._base
+    return value.held if isinstance(value, LocalArray) else None

@@ -164,6 +164,8 @@ class Items(InTrace):
             if not isinstance(target.obj, MUTABLE_CONTAINERS):
                 refuse_array_written()
             self.journal.touch(ContentsPlace(target.obj))
+        if isinstance(target, np.ndarray) and self.backend.has_copied_constants():
+            self._refuse_shared(target)  # a copy of it may be what another name leads to
         target[key] = value
         return target
 

@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from autograph.backends.base import Backend, LeafType
+from autograph.backends.followed import is_followed_anew
 from autograph.runtime.containers.iterables import StagedIterable
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.growing_values import Growth, with_any_length
@@ -125,6 +126,13 @@ class Carry:
             return False
         self.replace(carried, Slot(carried.variable.name, carried.variable.owner))
         return True
+
+    def takes_callers_arrays(self) -> bool:
+        """Whether variables hold arrays of the caller's after an iteration that they were not known to hold: the next may write to one."""
+        found = [each for each in self.carried if is_followed_anew(each.results, (each.start, each.ends))]
+        for carried in found:
+            carried.ends = carried.results
+        return bool(found)
 
     def described(self, variable: Variable, value: Any) -> tuple[Layout, list[Any]]:
         """The layout and leaves of a variable's value, its objects unpacked if that was found necessary."""

@@ -200,7 +200,7 @@ class LoopTrace:
                 continue
             if self.settling.texts_grow(surely=True):
                 continue
-            if not self.settling.widened(traced) or self.settling.only_strengthened(traced):
+            if self.settling.is_settled_by(traced):
                 break
         results = [result for _, _, result in self.carry.leaves()]
         if self.settling.has_joined:

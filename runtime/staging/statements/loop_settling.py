@@ -208,6 +208,10 @@ class Settling:
         if (nodes := Settling.nodes.made(self)) is not None:
             nodes.begin()
 
+    def is_settled_by(self, end: BodyEnd) -> bool:
+        """Join the state after an iteration with that before; True if the body need not be traced again."""
+        return (not self.widened(end) or self.only_strengthened(end)) and not self.carry.takes_callers_arrays()
+
     def widened(self, end: BodyEnd) -> bool:
         """Join the state after an iteration with that before; True if the body must be traced again.
 

@@ -1,0 +1,132 @@
+"""Programs that write numbers which are known while tracing into arrays that they make, after they have computed with these, or chosen
+one of several. Each is given one array."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def computed_with_before_and_after(x):
+    found = []
+    for dtype in (np.float64, np.int64, np.float32, np.bool_):
+        p = np.zeros(3, dtype)
+        before = x + p
+        p[0] = 1
+        found += [before, x + p, p]
+    return found
+
+
+def the_sign_of_zero(x):
+    p = np.zeros(3)
+    before = p * np.ones_like(x)
+    p[0] = -0.0
+    return 1 / (abs(x) + p), before, np.copysign(x, p)
+
+
+def edit_distance(x):
+    target = np.array([1.0, 2.0, 2.0, 0.5])
+    before, now = np.arange(5), np.zeros(5, int)
+    for i in range(1, 4):
+        now[0] = i
+        for j in range(1, 5):
+            now[j] = min(before[j] + 1, now[j - 1] + 1, before[j - 1] + (0 if x[i - 1] == target[j - 1] else 1))
+        before, now = now, before
+    return before, now
+
+
+def filled_and_sorted(x):
+    w, total = np.zeros(3), 0.0
+    for v in x:
+        total += v * w[0]
+    np.copyto(w, [3.0, 1.0, 2.0])
+    total += (x * w).sum()
+    w.sort()
+    total += (x * w).sum()
+    w.fill(7)
+    return total + (x * w).sum()
+
+
+def one_of_two(x):
+    p, q = np.zeros(3), np.ones(3)
+    chosen = p if x[0] > 0 else q
+    p[0] = 100
+    q[1:][0] = 50
+    return chosen + 1, p, q
+
+
+def chosen_in_branches(x):
+    p = np.zeros(3)
+    if x[0] > 0:
+        chosen = p
+    else:
+        chosen = np.ones(3)
+    p[1] += 7
+    return chosen
+
+
+def in_a_list(x):
+    rows = [np.zeros(3), np.ones(3)]
+    row = rows[(x[0] > 0) * 1]
+    rows[0][0] = 100
+    rows[1][1] = 7
+    return row, rows
+
+
+def a_row(x):
+    m = np.zeros((2, 3))
+    row = m[(x[0] > 0) * 1]
+    m[1, 0] = 4
+    return row, m
+
+
+class Box:
+    def __init__(self, v):
+        self.v = v
+
+
+def held_by_an_object(x):
+    p = np.zeros(3)
+    box, table = Box(p), {"p": p}
+    if x[0] > 0:
+        box.v = x
+        table["p"] = x
+    p[0] = 9
+    return box.v + 1, table["p"] + 1
+
+
+def returned_by_a_function(x):
+    def pick(a, b):
+        if x[0] > 0:
+            return a
+        return b
+
+    p = np.zeros(3)
+    chosen = pick(x, p)
+    p[0] = 9
+    return chosen + 1
+
+
+def bound_together(x):
+    q = p = np.zeros(3)
+    for v in x:
+        if v > 2:
+            p = p + 1
+    q[0] = x[1]
+    r = (s := np.zeros(3))
+    r[1] = x[0]
+    return p, q, r, s
+
+
+CASES = [
+    computed_with_before_and_after,
+    the_sign_of_zero,
+    edit_distance,
+    filled_and_sorted,
+    one_of_two,
+    chosen_in_branches,
+    in_a_list,
+    a_row,
+    held_by_an_object,
+    returned_by_a_function,
+    bound_together,
+]
