@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 def over_generators(x):
@@ -28,7 +29,7 @@ def numbers(x):
 @pytest.mark.parametrize("x", [1.0, 3.5, -2.5])
 def test_like_plain_python(function, x):
     expected = function(x)
-    for run in (ag.convert(function), jax.jit(ag.convert(function)), lambda x: ag.function(function)(jnp.float32(x))):
+    for run in (ag.convert(function), staged.jitted(function), lambda x: staged.function(function)(jnp.float32(x))):
         jax.tree.map(np.testing.assert_allclose, run(x), expected)
 
 

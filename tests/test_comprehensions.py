@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 from tests.jaxprs import Counts
 
@@ -240,7 +241,7 @@ def any_positive(w):
 @pytest.mark.parametrize("values", [(1, -1, 2), (-1, 1, 2), (1, 1, 1), (-3, -3, 0), (0, 0, 0)])
 def test_any_and_all_stop_at_the_element_that_decides(function, values):
     wanted = function(np.array(values))
-    for way in (ag.function(function), jax.jit(ag.convert(function)), ag.convert(function)):
+    for way in (staged.function(function), staged.jitted(function), ag.convert(function)):
         found = way(jnp.array(values))
         assert (bool(found[0]), int(found[1])) == wanted
 

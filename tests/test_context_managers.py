@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from tests import managed_programs
+from tests import managed_programs, staged
 
 
 class Span:
@@ -105,7 +105,7 @@ PROGRAMS = [
 @pytest.mark.parametrize("arguments", [(0, 1.0), (3, 2.0), (4, -1.0)])
 def test_with_on_traced_state(program, arguments):
     traced = tuple(map(jnp.asarray, arguments))
-    for converted in (jax.jit(ag.convert(program)), ag.function(program)):
+    for converted in (staged.jitted(program), staged.function(program)):
         np.testing.assert_array_equal(
             jnp.stack(jnp.array(jax.tree.leaves(converted(*traced)))), jax.tree.leaves(program(*arguments))
         )

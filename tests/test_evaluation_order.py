@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 class Box:
@@ -218,9 +219,9 @@ def test_run_time_agrees(program, n):
         wanted = program(n)
     except ValueError as error:
         with pytest.raises(ValueError, match=str(error)):
-            ag.function(program)(jnp.array(n))
+            staged.function(program)(jnp.array(n))
         return
-    assert jax.tree.map(int, ag.function(program)(jnp.array(n))) == wanted
+    assert jax.tree.map(int, staged.function(program)(jnp.array(n))) == wanted
 
 
 @pytest.mark.parametrize("n", [1, 2])

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 
 rate = 2.0
 counted = {"n": 0}
@@ -165,7 +166,7 @@ def of_a_class(n):
 @pytest.mark.parametrize("n", [0, 1, 5])
 @pytest.mark.parametrize("f", [remembered_fibonacci, counted_in_a_loop, of_two_decorators, of_a_class])
 def test_a_decorator_of_the_users_is_converted(f, n):
-    found = ag.function(f)(jnp.int32(n))
+    found = staged.function(f)(jnp.int32(n))
     assert jax.tree.map(int, found) == f(n)
 
 
