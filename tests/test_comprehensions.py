@@ -100,7 +100,7 @@ def test_like_plain_python(program):
         x = jnp.array(values)
         wanted = program(x)
         assert list(differences(wanted, compiled(x), widens=True)) == []
-        found = jax.jit(ag.convert(program))(x)
+        found = staged.jitted(program)(x)
         found = list(found) if isinstance(found, list) else found
         assert list(differences(wanted, found, widens=True)) == []
 
@@ -348,4 +348,4 @@ def test_targets_that_shadow_variables_which_blocks_inside_of_blocks_read(progra
     for x, n in ((2, 3), (2, 1), (-1, 3)):
         expected = program(x, n)
         assert ag.convert(program)(x, n) == expected
-        assert jax.tree.map(int, ag.function(program)(jnp.int32(x), jnp.int32(n))) == expected
+        assert jax.tree.map(int, staged.function(program)(jnp.int32(x), jnp.int32(n))) == expected

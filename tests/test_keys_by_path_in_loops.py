@@ -215,7 +215,7 @@ def test_an_ordered_dict_whose_order_only_run_time_knows():
         return counts
 
     for xs in ([1.0, -1.0], [-1.0, 1.0], [2.0, 2.0]):
-        found = ag.function(f)(jnp.array(xs))
+        found = staged.function(f)(jnp.array(xs))
         assert type(found) is collections.OrderedDict and found == f(xs)
 
 

@@ -387,7 +387,7 @@ def test_get_of_every_kind_of_dict():
         return kept.get(x, 4), counts.get(x, 9), ordered.get(x, 8), counts[x], len(kept)
 
     for x in (1, 2, 3):
-        for run in (ag.function(f), jax.jit(ag.convert(f))):
+        for run in (staged.function(f), staged.jitted(f)):
             assert list(map(int, run(jnp.int32(x)))) == list(f(x))
 
 
@@ -398,7 +398,7 @@ def test_a_dict_that_makes_what_is_missing():
         return kept[x], len(kept)
 
     for x in (1, 2):
-        for run in (ag.function(f), jax.jit(ag.convert(f))):
+        for run in (staged.function(f), staged.jitted(f)):
             assert list(map(int, run(jnp.int32(x)))) == list(f(x))
 
 

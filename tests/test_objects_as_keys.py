@@ -140,4 +140,4 @@ def test_what_has_no_hash_is_in_no_set(container):
 
     for given in (1, jnp.array(1)):
         with pytest.raises(TypeError, match="unhashable type: 'list'"):
-            ag.function(has)(given)
+            staged.function(has)(given)

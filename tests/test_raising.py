@@ -389,7 +389,7 @@ def test_a_finally_that_only_computes(capsys):
     assert ag.function(f)(jnp.float32(7)) == 16
     for x, kind in ((1, ArithmeticError), (99, ValueError)):
         with pytest.raises(kind):
-            ag.function(f)(jnp.float32(x))
+            staged.function(f)(jnp.float32(x))
     jax.effects_barrier()
     assert capsys.readouterr().out == "before 16.0\nbefore 200.0\n"
 

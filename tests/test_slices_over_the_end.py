@@ -248,7 +248,7 @@ VIEWS = [view_of_a_window, view_of_a_window_of_rows, view_in_a_function, view_of
 @pytest.mark.parametrize("kind", [jnp.asarray, np.array])
 def test_a_view_is_written_in_place_where_it_is_one_of_numpys(kind):
     for n in (2, 3):
-        found = ag.function(augmented_view)(kind(VALUES), jnp.asarray(n))
+        found = staged.function(augmented_view)(kind(VALUES), jnp.asarray(n))
         np.testing.assert_allclose(found, augmented_view(kind(VALUES), n))
 
 

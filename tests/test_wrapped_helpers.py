@@ -182,4 +182,4 @@ def test_a_decorator_of_this_package_marks_a_local_function():
         return total(n)
 
     for n in (0, 5):
-        assert int(jax.jit(ag.convert(f))(jnp.array(n))) == f(n)
+        assert int(staged.jitted(f)(jnp.array(n))) == f(n)
