@@ -29,11 +29,10 @@ def same(function, *argument_lists):
 
 def agrees(function, *values):
     """Asserts that the function, staged under every set of options, returns what plain Python returns."""
-    for value in values or (1.5, -1.5):
-        expected = function(jnp.float32(value))
-        for features in ((), ag.Feature.LISTS):
-            staged = ag.function(function, experimental_autograph_options=features or None)
-            found = staged(jnp.float32(value))
+    for features in (None, ag.Feature.LISTS):
+        compiled = ag.function(function, experimental_autograph_options=features)
+        for value in values or (1.5, -1.5):
+            expected, found = function(jnp.float32(value)), compiled(jnp.float32(value))
             assert jax.tree.structure(found) == jax.tree.structure(expected)
             jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), found, expected)
 

@@ -20,6 +20,7 @@ import tests.aliasing.rebound
 import tests.aliasing.returned
 import tests.aliasing.staged
 import tests.aliasing.written
+from tests import staged
 from tests.aliasing import HAZARDS, OUTSIDE, PROGRAMS
 
 NUMBERS = [0, 1, 2, 3]
@@ -145,7 +146,7 @@ def augmented_dict(n):
 @pytest.mark.parametrize("program", [augmented_list, augmented_dict])
 @pytest.mark.parametrize("n", NUMBERS)
 def test_an_augmented_assignment_is_a_write(program, n):
-    assert tuple(map(int, ag.function(program)(jnp.asarray(n)))) == program(n)
+    assert tuple(map(int, staged.function(program)(jnp.asarray(n)))) == program(n)
 
 
 def shuffled_list(n):
@@ -220,7 +221,7 @@ def nested_in_a_loop(n):
 @pytest.mark.parametrize("n", [0, 1, 3])
 def test_a_container_inside_another_stays_the_same_object(program, n):
     wanted = program(n)
-    for found in (ag.function(program)(jnp.asarray(n)), jax.jit(ag.convert(program))(n)):
+    for found in (staged.function(program)(jnp.asarray(n)), staged.jitted(program)(n)):
         assert [int(part) for part in found] == list(wanted)
 
 

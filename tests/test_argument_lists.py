@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.sized_programs import Point, average, difference
 
 
@@ -145,7 +146,7 @@ def test_prints_of_as_many(capsys):
     for n in (0, 1, 3):
         shown(n)
         wanted = capsys.readouterr().out
-        ag.function(shown)(jnp.array(n))
+        staged.function(shown)(jnp.array(n))
         assert capsys.readouterr().out == wanted
 
 
@@ -203,7 +204,7 @@ def of_objects(n):
 
 def test_objects_that_are_called():
     for n in (0, 1, 2, 4):
-        assert [int(each) for each in ag.function(of_objects)(jnp.array(n))] == [*of_objects(n)]
+        assert [int(each) for each in staged.function(of_objects)(jnp.array(n))] == [*of_objects(n)]
     found = ag.function(jax.vmap(ag.convert(of_objects)))(jnp.array([1, 4]))
     assert [int(each[1]) for each in found] == [*of_objects(4)]
 
@@ -213,10 +214,10 @@ def test_an_object_that_takes_another_number_raises_as_in_python():
         return Line(4)(*numbers(n))
 
     for n in (1, 2):
-        assert int(ag.function(program)(jnp.array(n))) == program(n)
+        assert int(staged.function(program)(jnp.array(n))) == program(n)
     for n in (0, 3):
         with pytest.raises(TypeError) as found:
-            ag.function(program)(jnp.array(n))
+            staged.function(program)(jnp.array(n))
         assert str(found.value) == raised(program, n)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 def over_generators(x):
@@ -28,7 +29,7 @@ def numbers(x):
 @pytest.mark.parametrize("x", [1.0, 3.5, -2.5])
 def test_like_plain_python(function, x):
     expected = function(x)
-    for run in (ag.convert(function), jax.jit(ag.convert(function)), lambda x: ag.function(function)(jnp.float32(x))):
+    for run in (ag.convert(function), staged.jitted(function), lambda x: staged.function(function)(jnp.float32(x))):
         jax.tree.map(np.testing.assert_allclose, run(x), expected)
 
 
@@ -39,7 +40,7 @@ def test_membership():
     xs = jnp.array([4, 5])
     for x in (1, 4, 5):
         expected = (x in (4, 5), x not in [1, 2], x in (1, x + 1), x in range(0, 10, 2))
-        assert tuple(map(bool, jax.jit(ag.convert(f))(x, xs))) == expected
+        assert tuple(map(bool, staged.jitted(f)(x, xs))) == expected
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_enumerate_counts_from_an_integer():
     assert ag.function(f)(jnp.arange(3.0), jnp.array(2)) == 11
     for start in (1.5, jnp.array(1.5)):
         with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
-            ag.function(f)(jnp.arange(3.0), start)
+            staged.function(f)(jnp.arange(3.0), start)
 
 
 def dicts_of_keywords(x):

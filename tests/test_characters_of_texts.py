@@ -491,7 +491,7 @@ def indexed_in_a_loop(x, k):
 @pytest.mark.parametrize("program", [indexed, indexed_in_a_loop], ids=lambda program: program.__name__)
 def test_a_text_that_is_one_of_several_is_indexed_by_a_traced_number(program):
     for x, k in ((1, 1), (0, 1), (0, 2), (1, 2), (1, 0)):
-        found = ag.function(program)(jnp.int32(x), jnp.int32(k))
+        found = staged.function(program)(jnp.int32(x), jnp.int32(k))
         assert found == program(x, k), (found, program(x, k))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 from tests.jaxprs import Counts
 
@@ -99,7 +100,7 @@ def test_like_plain_python(program):
         x = jnp.array(values)
         wanted = program(x)
         assert list(differences(wanted, compiled(x), widens=True)) == []
-        found = jax.jit(ag.convert(program))(x)
+        found = staged.jitted(program)(x)
         found = list(found) if isinstance(found, list) else found
         assert list(differences(wanted, found, widens=True)) == []
 
@@ -240,7 +241,7 @@ def any_positive(w):
 @pytest.mark.parametrize("values", [(1, -1, 2), (-1, 1, 2), (1, 1, 1), (-3, -3, 0), (0, 0, 0)])
 def test_any_and_all_stop_at_the_element_that_decides(function, values):
     wanted = function(np.array(values))
-    for way in (ag.function(function), jax.jit(ag.convert(function)), ag.convert(function)):
+    for way in (staged.function(function), staged.jitted(function), ag.convert(function)):
         found = way(jnp.array(values))
         assert (bool(found[0]), int(found[1])) == wanted
 
@@ -347,4 +348,4 @@ def test_targets_that_shadow_variables_which_blocks_inside_of_blocks_read(progra
     for x, n in ((2, 3), (2, 1), (-1, 3)):
         expected = program(x, n)
         assert ag.convert(program)(x, n) == expected
-        assert jax.tree.map(int, ag.function(program)(jnp.int32(x), jnp.int32(n))) == expected
+        assert jax.tree.map(int, staged.function(program)(jnp.int32(x), jnp.int32(n))) == expected

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-import autograph as ag
+from tests import staged
 
 
 @pytest.mark.parametrize(
@@ -23,5 +23,5 @@ import autograph as ag
 )
 def test_comprehensions_over_an_f_string(program):
     for x in (123, 99, 7):
-        found = ag.function(program)(jnp.array(x))
+        found = staged.function(program)(jnp.array(x))
         assert jax.tree.map(lambda leaf: leaf if isinstance(leaf, str) else int(leaf), found) == program(x)

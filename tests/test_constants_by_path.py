@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.constant_programs import PROGRAMS, Light
 
 INPUTS = [
@@ -405,4 +406,4 @@ def test_copies_of_what_is_chosen_are_copies_of_each_candidate():
 
     for program in (first_of_sorted, copied):
         for x in (0.5, 3.0, -1.0):
-            assert ag.function(program)(jnp.float32(x)) == program(x)
+            assert staged.function(program)(jnp.float32(x)) == program(x)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from tests import managed_programs
+from tests import managed_programs, staged
 
 
 class Span:
@@ -105,7 +105,7 @@ PROGRAMS = [
 @pytest.mark.parametrize("arguments", [(0, 1.0), (3, 2.0), (4, -1.0)])
 def test_with_on_traced_state(program, arguments):
     traced = tuple(map(jnp.asarray, arguments))
-    for converted in (jax.jit(ag.convert(program)), ag.function(program)):
+    for converted in (staged.jitted(program), staged.function(program)):
         np.testing.assert_array_equal(
             jnp.stack(jnp.array(jax.tree.leaves(converted(*traced)))), jax.tree.leaves(program(*arguments))
         )
@@ -226,7 +226,7 @@ def bound_to_items(x):
 @pytest.mark.parametrize("f", [bound_to_an_attribute, bound_to_items])
 def test_what_a_manager_returns_is_bound_to_attributes_and_items(f):
     for x in (2.0, -1.0):
-        assert ag.function(f)(jnp.float32(x)) == f(x)
-        assert jax.jit(ag.convert(f))(x) == f(x)
+        assert staged.function(f)(jnp.float32(x)) == f(x)
+        assert staged.jitted(f)(x) == f(x)
     batch = jax.vmap(ag.convert(f))(jnp.array([2.0, -1.0]))
     assert np.array_equal(np.stack(batch, 1), [f(2.0), f(-1.0)])

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 
 
@@ -112,7 +113,7 @@ PROGRAMS = [fewest_steps, way_back, written_keys, missing_key, sets_of_sets, fie
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_like_plain_python(program):
     for n in (2, 3, 4):
-        assert list(differences(program(n), ag.function(program)(jnp.array(n)))) == []
+        assert list(differences(program(n), staged.function(program)(jnp.array(n)))) == []
 
 
 @pytest.mark.parametrize("program", [sets_of_sets, fields_that_count, other_keys])

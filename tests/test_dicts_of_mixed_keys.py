@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 class Light(enum.Enum):
@@ -64,7 +65,7 @@ def in_a_try_whose_handler_takes_what_jax_would_raise(x):
 def test_as_in_python(program):
     for x in (2.0, 0.0, -3.0):
         wanted = jax.tree.map(float, program(x))
-        for run in (ag.function(program), jax.jit(ag.convert(program))):
+        for run in (staged.function(program), staged.jitted(program)):
             assert jax.tree.map(float, run(jnp.float32(x))) == pytest.approx(wanted)
 
 
@@ -234,7 +235,7 @@ def inside_another_in_a_try(x):
 
 def test_a_loop_in_a_try():
     for x in (2.0, 0.0, -1.0):
-        assert float(ag.function(inside_another_in_a_try)(jnp.float32(x))) == inside_another_in_a_try(x)
+        assert float(staged.function(inside_another_in_a_try)(jnp.float32(x))) == inside_another_in_a_try(x)
 
 
 def test_saved(tmp_path):

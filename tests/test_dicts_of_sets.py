@@ -160,7 +160,7 @@ def of_places(n, is_glider):
 @pytest.mark.parametrize("program", [of_neighbours, of_places])
 def test_the_game_of_life_on_a_set(program):
     for n, is_glider in ((2, True), (1, False)):
-        assert ag.function(program)(jnp.int32(n), is_glider) == program(n, is_glider)
+        assert staged.function(program)(jnp.int32(n), is_glider) == program(n, is_glider)
 
 
 def test_dicts_of_sets_under_transforms():

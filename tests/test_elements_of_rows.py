@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 N = 40
 A = jnp.asarray(np.random.default_rng(0).integers(0, 3, N), jnp.int32)
@@ -106,7 +107,7 @@ def test_a_row_that_was_read_before_a_conditional_is_read_in_elements():
     jaxpr = jax.make_jaxpr(ag.convert(marked))(X, i, j).jaxpr
     assert {int(np.prod(shape)) for shape in shapes_read_in_loops(jaxpr)} == {1}
     for i in (2, -4):
-        check_same(ag.function(marked)(X, jnp.int32(i), j), marked(np.asarray(X), i, 5))
+        check_same(staged.function(marked)(X, jnp.int32(i), j), marked(np.asarray(X), i, 5))
     found = jax.vmap(ag.convert(lambda *given: marked(*given)[-1][2]), (0, None, 0))(
         jnp.stack([X, -X]), 2, jnp.array([5, 4])
     )

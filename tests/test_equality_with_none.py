@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 class Point:
@@ -65,7 +66,7 @@ def lists_and_objects(x):
 def test_as_in_python(program):
     for x in (1.0, -1.0, 3.0):
         wanted = jax.tree.map(int, program(x))
-        for run in (ag.function(program), jax.jit(ag.convert(program))):
+        for run in (staged.function(program), staged.jitted(program)):
             assert jax.tree.map(int, run(jnp.float32(x))) == wanted
     mapped = jax.jit(jax.vmap(ag.convert(program)))(jnp.array([1.0, -1.0]))
     assert jax.tree.map(lambda v: int(v[1]), mapped) == jax.tree.map(int, program(-1.0))

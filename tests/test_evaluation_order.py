@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 class Box:
@@ -121,7 +122,7 @@ def test_like_plain_python(function, arguments):
     compiled = ag.function(function)
     for example in arguments:
         expected = function(*example)
-        np.testing.assert_allclose(jax.jit(ag.convert(function))(*example), expected)
+        np.testing.assert_allclose(staged.jitted(function)(*example), expected)
         np.testing.assert_allclose(compiled(*map(jnp.asarray, example)), expected)
 
 
@@ -218,9 +219,9 @@ def test_run_time_agrees(program, n):
         wanted = program(n)
     except ValueError as error:
         with pytest.raises(ValueError, match=str(error)):
-            ag.function(program)(jnp.array(n))
+            staged.function(program)(jnp.array(n))
         return
-    assert jax.tree.map(int, ag.function(program)(jnp.array(n))) == wanted
+    assert jax.tree.map(int, staged.function(program)(jnp.array(n))) == wanted
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -442,6 +443,6 @@ def cycle_by_swaps(x):
 def test_targets_are_stored_in_order(program):
     for x in (1.0, -1.0):
         wanted = program(x)
-        for run in (ag.convert(program), ag.function(program), jax.jit(ag.convert(program))):
+        for run in (ag.convert(program), staged.function(program), staged.jitted(program)):
             found = run(jnp.float32(x))
             assert list(map(float, jax.tree.leaves(found))) == list(map(float, jax.tree.leaves(wanted)))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 
 A = [[0.0, 2.0, 1.0, 3.0], [2.0, 1.0, 1.0, 4.0], [1.0, 1.0, 5.0, 7.0]]
@@ -95,8 +96,8 @@ def numbers(table):
 def test_rows_are_written_after_an_exchange(f):
     for table in (A, B, C):
         wanted, given = f(table), jnp.array(table)
-        assert list(differences(wanted, ag.function(f)(given))) == []
-        assert list(differences(wanted, jax.jit(ag.convert(f))(given))) == []
+        assert list(differences(wanted, staged.function(f)(given))) == []
+        assert list(differences(wanted, staged.jitted(f)(given))) == []
     mapped = jax.vmap(ag.convert(f))(jnp.array([A, C]))
     assert list(differences(f(C), jax.tree.map(lambda part: part[1], mapped))) == []
 

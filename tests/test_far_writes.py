@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.outcomes import agrees
 
 
@@ -196,13 +197,13 @@ def with_a_write(write):
 def test_an_array_that_a_function_writes_in_place(write):
     f = with_a_write(write)
     for x in (-1.0, 1.0):
-        assert ag.function(f)(jnp.float32(x)).tolist() == f(x).tolist()
+        assert staged.function(f)(jnp.float32(x)).tolist() == f(x).tolist()
 
 
 def test_an_array_that_a_method_writes_in_place():
     f = with_a_write(lambda a: a.fill(4.0))
     for x in (-1.0, 1.0):
-        assert ag.function(f)(jnp.float32(x)).tolist() == f(x).tolist()
+        assert staged.function(f)(jnp.float32(x)).tolist() == f(x).tolist()
 
 
 def test_a_large_array_that_is_written_in_place():
@@ -220,8 +221,8 @@ def test_a_large_array_that_is_written_in_place():
         return jnp.asarray(large[:1])
 
     for x in (-1.0, 1.0):
-        assert ag.function(f)(jnp.float32(x)).tolist() == f(x).tolist()
-        assert ag.function(g)(jnp.float32(x)).tolist() == g(x).tolist()
+        assert staged.function(f)(jnp.float32(x)).tolist() == f(x).tolist()
+        assert staged.function(g)(jnp.float32(x)).tolist() == g(x).tolist()
 
 
 def increase(a):
@@ -236,4 +237,4 @@ def test_an_array_that_a_function_changes_in_place():
         return jnp.asarray(a)
 
     for x in (-1.0, 1.0):
-        assert ag.function(f)(jnp.float32(x)).tolist() == f(x).tolist()
+        assert staged.function(f)(jnp.float32(x)).tolist() == f(x).tolist()

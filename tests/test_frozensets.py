@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 
 
@@ -125,7 +126,7 @@ def test_they_run_under_a_bare_jit_and_vmap():
     calls = [([5, 3, 5, 2], 3), ([1, 1, 1, 1], 2), ([2, 4, 3, 9], 3)]
     expected = [f(*call) for call in calls]
     for (xs, k), value in zip(calls, expected, strict=True):
-        assert list(differences(value, jax.jit(ag.convert(f))([*map(jnp.array, xs)], jnp.array(k)))) == []
+        assert list(differences(value, staged.jitted(f)([*map(jnp.array, xs)], jnp.array(k)))) == []
     batch = jax.vmap(ag.convert(f))([*jnp.array([xs for xs, _ in calls]).T], jnp.array([k for _, k in calls]))
     for number, value in enumerate(expected):
         assert list(differences(value, jax.tree.map(lambda leaf: leaf[number], batch))) == []  # noqa: B023

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 from tests.generator_programs import PROGRAMS, collatz, naturals, positive, primes
 
@@ -92,7 +93,7 @@ def test_gradients():
     for x in (2.0, 0.7):
         step = 1e-3
         wanted = (loss(x + step) - loss(x - step)) / (2 * step)
-        for run in (ag.function(loss), ag.convert(loss)):
+        for run in (staged.function(loss), ag.convert(loss)):
             assert np.allclose(jax.grad(run)(x), wanted, atol=1e-2)
 
 
@@ -148,7 +149,7 @@ def test_effects_are_in_pythons_order(capfd):
     for n in (1, 5):
         f(n)
         wanted = capfd.readouterr().out
-        ag.function(f)(jnp.array(n)).block_until_ready()
+        staged.function(f)(jnp.array(n)).block_until_ready()
         jax.effects_barrier()
         assert capfd.readouterr().out == wanted
 
@@ -282,7 +283,7 @@ def test_counting_without_end():
         )
 
     for x in (2.0, 90.0):
-        for run in (ag.function(f), ag.convert(f)):
+        for run in (staged.function(f), ag.convert(f)):
             assert list(differences(f(x), run(jnp.array(x)), widens=True)) == []
 
 

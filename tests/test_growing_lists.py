@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 def positives(x):
@@ -325,7 +326,7 @@ def test_builtins_of_a_list_of_traced_length():
     for values in ([1.0, 2.0, 2.0, 0.0], [-1.0, -5.0, 0.0, 0.0], [3.0, 0.0, 0.0, 2.0]):
         x = jnp.array(values)
         wanted = reductions(x)
-        for run in (ag.function(reductions), jax.jit(ag.convert(reductions))):
+        for run in (staged.function(reductions), staged.jitted(reductions)):
             assert [float(v) for v in run(x)] == [float(v) for v in wanted]
 
 
@@ -345,7 +346,7 @@ def test_truth_of_a_list_of_traced_length():
 
     for values in INPUTS:
         wanted = f(jnp.array(values))
-        assert [float(v) for v in jax.jit(ag.convert(f))(jnp.array(values))] == [float(v) for v in wanted]
+        assert [float(v) for v in staged.jitted(f)(jnp.array(values))] == [float(v) for v in wanted]
 
 
 def test_index_out_of_range_raises_at_run_time():
@@ -446,7 +447,7 @@ def test_library_code_does_not_take_it_for_an_empty_list():
         return np.array(list(map(abs, out)))
 
     for x in (1.5, -1.5):
-        np.testing.assert_array_equal(ag.function(f)(jnp.array(x)), f(x))
+        np.testing.assert_array_equal(staged.function(f)(jnp.array(x)), f(x))
 
 
 def test_plain_python_makes_plain_lists():

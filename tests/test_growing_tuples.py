@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 
 
@@ -198,5 +199,5 @@ def of_floats(n):
 )
 def test_tuples_of_several_lengths_mix_texts_and_numbers(program):
     for n in (0, 2, 3, 6):
-        found = ag.function(program)(jnp.array(n))
+        found = staged.function(program)(jnp.array(n))
         assert found == program(n), (found, program(n))

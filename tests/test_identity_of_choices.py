@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.jaxprs import Counts
 
 
@@ -153,7 +154,7 @@ def test_objects_exchanged_by_iterations_that_write_them():
         return first.value, second.value
 
     for x in (1.0, -1.0):
-        assert tuple(map(float, ag.function(turns)(jnp.float32(x)))) == turns(x)
+        assert tuple(map(float, staged.function(turns)(jnp.float32(x)))) == turns(x)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -312,7 +313,7 @@ def of_ids(x):
 
 def test_equal_ids_are_those_of_one_object():
     for x in (-1.0, 0.5, 2.0):
-        for run in (ag.function(of_ids), jax.jit(ag.convert(of_ids))):
+        for run in (staged.function(of_ids), staged.jitted(of_ids)):
             assert jax.tree.map(int, run(jnp.float32(x))) == jax.tree.map(int, of_ids(x))
 
 
@@ -326,7 +327,7 @@ def test_the_id_of_what_is_chosen_as_a_key():
         return {id(x): 1.0}[id(x)]
 
     for x in (1.0, -1.0):
-        assert bool(ag.function(seen)(jnp.float32(x))) is seen(x)
+        assert bool(staged.function(seen)(jnp.float32(x))) is seen(x)
     with pytest.raises(ag.StagingError, match="test_identity_of_choices.py(.|\n)*the `id` of a traced value"):
         ag.function(of_a_number)(jnp.float32(1.0))
 
@@ -381,8 +382,8 @@ def test_an_object_that_an_earlier_iteration_chose_is_that_object():
     for each in (program, written):
         for n in (0, 2, 3, 7):
             wanted = each(n)
-            assert tuple(map(int, ag.function(each)(jnp.asarray(n)))) == wanted
-            assert tuple(map(int, jax.jit(ag.convert(each))(n))) == wanted
+            assert tuple(map(int, staged.function(each)(jnp.asarray(n)))) == wanted
+            assert tuple(map(int, staged.jitted(each)(n))) == wanted
 
 
 def test_a_list_that_an_earlier_iteration_left_is_not_taken_for_the_chosen_one():
@@ -424,7 +425,7 @@ def test_a_list_that_no_iteration_replaces_is_the_chosen_one():
         return count, d[0]
 
     for x in (1.0, -1.0):
-        assert tuple(map(float, ag.function(program)(jnp.float32(x)))) == program(x)
+        assert tuple(map(float, staged.function(program)(jnp.float32(x)))) == program(x)
 
 
 def test_a_dict_that_iterations_choose_of_itself_and_another_name_is_not_taken_for_a_third():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import agrees_when_compiled
 from tests.jaxprs import equations
 
@@ -247,7 +248,7 @@ def test_items_of_a_range_up_to_the_largest_integer():
     top = np.iinfo(np.int32).max
     for bounds in [(top - 7, top, 3), (-top, top, 2**29), (top, -top, -(2**29))]:
         if abs(bounds[1] - bounds[0]) <= top:
-            n, total = jax.jit(ag.convert(f))(*map(jnp.int32, bounds))
+            n, total = staged.jitted(f)(*map(jnp.int32, bounds))
             assert int(n) == len(range(*bounds))
             np.testing.assert_allclose(total, f(*bounds)[1], rtol=1e-5)
 
@@ -283,8 +284,8 @@ def test_sums_that_look_like_the_item_of_a_range(factor):
 
     for n in (0, 1, 5, 9):
         wanted = np.int64(f(n, factor)).astype(np.int32)  # wraps
-        assert jax.jit(ag.convert(f))(jnp.int32(n), jnp.int32(factor)) == wanted
-        assert jax.jit(ag.convert(of_a_literal))(jnp.int32(n)) == wanted
+        assert staged.jitted(f)(jnp.int32(n), jnp.int32(factor)) == wanted
+        assert staged.jitted(of_a_literal)(jnp.int32(n)) == wanted
 
 
 # Division by powers of two.

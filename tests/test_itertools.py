@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 
 
@@ -70,7 +71,7 @@ def test_arguments_by_keyword():
         )
 
     for n in (0, 3):
-        assert list(differences(f(n), ag.function(f)(jnp.array(n)))) == []
+        assert list(differences(f(n), staged.function(f)(jnp.array(n)))) == []
 
 
 def accumulated(k):
@@ -113,7 +114,7 @@ def selected(k):
 @pytest.mark.parametrize("program", [accumulated, mapped_and_grouped, selected])
 def test_functions_that_a_condition_chooses(program):
     for k in (-2, 1, 2):
-        assert list(differences(program(k), ag.function(program)(jnp.array(k)))) == []
-        assert list(differences(program(k), jax.jit(ag.convert(program))(jnp.array(k)))) == []
+        assert list(differences(program(k), staged.function(program)(jnp.array(k)))) == []
+        assert list(differences(program(k), staged.jitted(program)(jnp.array(k)))) == []
     found = jax.vmap(ag.convert(program))(jnp.array([-2, 2]))
     assert list(differences(program(2), jax.tree.map(lambda leaf: leaf[1], found))) == []

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 class AppError(Exception):
@@ -464,4 +465,4 @@ def test_arguments_that_a_branch_assigns():
         return error.args
 
     for x in (1, -1):
-        assert tuple(map(str, ag.function(f)(jnp.array(x)))) == tuple(map(str, f(x)))
+        assert tuple(map(str, staged.function(f)(jnp.array(x)))) == tuple(map(str, f(x)))

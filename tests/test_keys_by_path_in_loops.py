@@ -215,7 +215,7 @@ def test_an_ordered_dict_whose_order_only_run_time_knows():
         return counts
 
     for xs in ([1.0, -1.0], [-1.0, 1.0], [2.0, 2.0]):
-        found = ag.function(f)(jnp.array(xs))
+        found = staged.function(f)(jnp.array(xs))
         assert type(found) is collections.OrderedDict and found == f(xs)
 
 
@@ -264,7 +264,7 @@ def grouped_by_an_object(xs):
 @pytest.mark.parametrize("f", [grouped_by_an_exception, counted_by_an_exception, grouped_by_an_object])
 @pytest.mark.parametrize("xs", [[1, 2, 3, 4], [2, 4, 6, 1], [2, 4, 6, 8]])
 def test_a_handler_sets_a_key_that_differs_by_iteration(f, xs):
-    assert list(differences(f(xs), ag.function(f)(jnp.array(xs)))) == []
+    assert list(differences(f(xs), staged.function(f)(jnp.array(xs)))) == []
 
 
 @pytest.mark.parametrize("x", [3, -3])

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.test_keys_by_path import Box
 
 
@@ -110,7 +111,7 @@ def read_from_a_class_with_its_own_default(x):
 def test_what_is_set_where_it_is_absent_is_there_in_programs_that_cannot_raise(program):
     for x in (2.0, -3.0, 0.1):
         wanted = jax.tree.map(float, program(x))
-        for run in (ag.function(program), jax.jit(ag.convert(program))):
+        for run in (staged.function(program), staged.jitted(program)):
             assert jax.tree.map(float, run(jnp.float32(x))) == pytest.approx(wanted)
     mapped = jax.jit(jax.vmap(ag.convert(program)))(jnp.array([2.0, -3.0]))
     assert jax.tree.map(lambda v: float(v[1]), mapped) == pytest.approx(jax.tree.map(float, program(-3.0)))
@@ -161,5 +162,5 @@ def made_before_the_condition(x):
 )
 def test_lists_that_are_set_where_they_are_absent_grow_by_conditions(program):
     for x in (2.0, 0.1):
-        found = ag.function(program)(jnp.float32(x))
+        found = staged.function(program)(jnp.float32(x))
         assert jax.tree.map(float, found) == pytest.approx(jax.tree.map(float, program(x)), rel=1e-4)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.jaxprs import Counts
 from tests.long_loops import agree, is_one_loop
 
@@ -65,7 +66,7 @@ def test_a_break_under_a_test_that_a_helper_makes_of_what_it_closes_over():
 
     assert Counts(ag.convert(first_above), XS, 0.5).loops == 1
     for limit in (-1.0, 0.5, 2.0):
-        assert int(ag.function(first_above)(XS, limit)) == first_above(XS, limit)
+        assert int(staged.function(first_above)(XS, limit)) == first_above(XS, limit)
 
 
 @pytest.mark.parametrize("start, stop, step", [(5, 205, 2), (200, 0, -1), (-50, 50, 1), (0, 100_000, 1000)])

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import agrees_when_compiled, differences
 
 
@@ -56,7 +57,7 @@ def in_a_loop(x):
 def test_of_reals(program):
     agrees_when_compiled(program, (0.5,), (1.5,), (3.0,))
     for x in (0.5, 3.0):
-        assert list(differences(program(x), jax.jit(ag.convert(program))(x), widens=True)) == []
+        assert list(differences(program(x), staged.jitted(program)(x), widens=True)) == []
 
 
 def of_integers(n):
@@ -142,7 +143,7 @@ def overflowing(x):
 def test_handlers_take_what_they_raise():
     agrees_when_compiled(handled, (0.0,), (1.0,), (4.0,))
     for x in (0.0, 4.0):
-        assert list(differences(handled(x), jax.jit(ag.convert(handled))(x), widens=True)) == []
+        assert list(differences(handled(x), staged.jitted(handled)(x), widens=True)) == []
     with jax.enable_x64(True):
         agrees_when_compiled(overflowing, (1.0,), (1e8,))
 

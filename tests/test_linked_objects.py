@@ -13,6 +13,7 @@ import pytest
 
 import autograph as ag
 from autograph.runtime.staging.statements.loop_settling import Settling
+from tests import staged
 
 
 class Node:
@@ -443,12 +444,12 @@ def test_a_loop_finds_all_that_it_walks_over_at_once(program, monkeypatch):
     chains = [np.arange(1.0, n + 1) for n in (6, 12)]
     counts = []
     for chain in chains:
-        found = [ag.function(program)(jnp.array(chain)), program(chain)]
+        found = [staged.function(program)(jnp.array(chain)), program(chain)]
         np.testing.assert_allclose(*map(numbers, found), rtol=1e-6)
         counts.append(len(rounds))
         rounds.clear()
         chain[3] = 95.0
-        found = [ag.function(program)(jnp.array(chain)), program(chain)]
+        found = [staged.function(program)(jnp.array(chain)), program(chain)]
         np.testing.assert_allclose(*map(numbers, found), rtol=1e-6)
         rounds.clear()
     assert counts[0] == counts[1] < 24  # of the loop, and of that which weighs the nodes
@@ -461,7 +462,7 @@ def test_an_insertion_into_a_search_tree_is_traced_a_few_times(monkeypatch):
     counts = []
     for n in (4, 6):
         values = np.array([4.0, 1.0, 6.0, 5.0, 2.0, 7.0])[:n]
-        found = [ag.function(inserted_by_loops_that_end)(jnp.array(values)), inserted_by_loops_that_end(values)]
+        found = [staged.function(inserted_by_loops_that_end)(jnp.array(values)), inserted_by_loops_that_end(values)]
         np.testing.assert_allclose(*map(numbers, found), rtol=1e-6)
         counts.append(len(rounds))
         rounds.clear()

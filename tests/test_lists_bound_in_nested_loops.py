@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import autograph as ag
+from tests import staged
 
 
 class Shelf:
@@ -52,4 +52,4 @@ def by_path(w):
 @pytest.mark.parametrize("program", [a_name, an_attribute, an_item, by_path])
 def test_it_is_read_after_them(program):
     for numbers in ([-2, 3, 5], [1, 2], [9]):
-        assert ag.function(program)(jnp.array(numbers)) == program(np.array(numbers))
+        assert staged.function(program)(jnp.array(numbers)) == program(np.array(numbers))

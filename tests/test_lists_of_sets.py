@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 
 
@@ -101,7 +102,7 @@ PROGRAMS = [
 def test_what_needs_no_order_is_pythons(f, xs):
     if f is generators and xs[0] == 1:
         xs = [7, 7, 1, 1]
-    assert list(differences(f(xs), ag.function(f)([*map(jnp.array, xs)]))) == []
+    assert list(differences(f(xs), staged.function(f)([*map(jnp.array, xs)]))) == []
 
 
 @pytest.mark.parametrize("f", [counted, sorted_in_a_loop, given_to_a_function])

@@ -12,6 +12,7 @@ import pytest
 
 import autograph as ag
 from autograph.runtime.containers.padded import Padded
+from tests import staged
 from tests.agreement import differences
 from tests.jaxprs import Counts
 
@@ -325,7 +326,7 @@ def test_room_is_not_reserved_for_more_than_may_be_used():
         return found
 
     for n in (1, 30):
-        assert ag.function(doubled)(jnp.array(n)) == doubled(n)
+        assert staged.function(doubled)(jnp.array(n)) == doubled(n)
     assert ag.function(hits)(jnp.array(5)) == hits(5)
     with pytest.raises(ag.StagingError, match="goes over a list that it makes longer or shorter at run time"):
         jax.jit(ag.convert(doubled))(jnp.array(30))
@@ -342,6 +343,6 @@ def test_rows_that_are_alike_are_compared_and_not_joined(monkeypatch):
         return rows[i]
 
     for mixed in (False, True):
-        np.testing.assert_allclose(ag.function(table)(jnp.int32(60), mixed), table(60, mixed))
+        np.testing.assert_allclose(staged.function(table)(jnp.int32(60), mixed), table(60, mixed))
         assert len(joins) == 2 * mixed  # with a row of other types, and with the next
         joins.clear()

@@ -128,8 +128,8 @@ def test_lists_that_are_arguments_or_come_out_of_calls(program, n):
     rows = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
     wanted = program(rows, n)
     for found in (
-        ag.function(program)(rows, jnp.asarray(n)),
-        jax.jit(ag.convert(program))(rows, n),
+        staged.function(program)(rows, jnp.asarray(n)),
+        staged.jitted(program)(rows, n),
         jax.tree.map(lambda lanes: lanes[1], jax.vmap(ag.convert(program), (None, 0))(rows, jnp.array([0, n]))),
     ):
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), found, wanted)
@@ -287,9 +287,9 @@ def searched(values, n):
 def test_lists_that_are_arguments_are_sliced_and_searched(program, n):
     values = [5, 3, 5, 1]
     wanted = program(values, n)
-    for found in (ag.function(program)(values, jnp.asarray(n)), ag.convert(program)(values, n)):
+    for found in (staged.function(program)(values, jnp.asarray(n)), ag.convert(program)(values, n)):
         assert jax.tree.map(int, found) == wanted
-    found = jax.jit(ag.convert(program))(values, n)
+    found = staged.jitted(program)(values, n)
     assert int(found[0]) == wanted[0] and int(found[1]) == wanted[1]
 
 
@@ -387,7 +387,7 @@ def test_get_of_every_kind_of_dict():
         return kept.get(x, 4), counts.get(x, 9), ordered.get(x, 8), counts[x], len(kept)
 
     for x in (1, 2, 3):
-        for run in (ag.function(f), jax.jit(ag.convert(f))):
+        for run in (staged.function(f), staged.jitted(f)):
             assert list(map(int, run(jnp.int32(x)))) == list(f(x))
 
 
@@ -398,7 +398,7 @@ def test_a_dict_that_makes_what_is_missing():
         return kept[x], len(kept)
 
     for x in (1, 2):
-        for run in (ag.function(f), jax.jit(ag.convert(f))):
+        for run in (staged.function(f), staged.jitted(f)):
             assert list(map(int, run(jnp.int32(x)))) == list(f(x))
 
 

@@ -204,7 +204,7 @@ def test_what_iterations_leave_is_what_python_leaves(program, n):
 def test_transforms_keep_it(program):
     for n in (2, 5):
         wanted = np.array(jax.tree.leaves(program(n)), float)
-        found = jax.jit(ag.convert(program))(n)
+        found = staged.jitted(program)(n)
         np.testing.assert_allclose(np.array(jax.tree.leaves(found), float), wanted, rtol=1e-6)
         found = jax.tree.map(lambda v: v[1], jax.vmap(ag.convert(program))(jnp.array([1, n])))
         np.testing.assert_allclose(np.array(jax.tree.leaves(found), float), wanted, rtol=1e-6)

@@ -11,6 +11,7 @@ import pytest
 
 import autograph as ag
 from autograph.runtime.staging.statements.loop_carry import LoopTrace
+from tests import staged
 
 SCALE = 5
 N = 100
@@ -131,7 +132,7 @@ def test_a_traced_value_that_an_iteration_stores(bodies):
         return len(kept), kept[5], sum(kept)
 
     for x in (2, -7):
-        agree(f(x), ag.function(f)(jnp.array(x)))
+        agree(f(x), staged.function(f)(jnp.array(x)))
 
 
 def test_a_traced_value_that_a_helper_closes_over(bodies):
@@ -147,7 +148,7 @@ def test_a_traced_value_that_a_helper_closes_over(bodies):
         return total
 
     for x in (2, -7):
-        agree(f(x), ag.function(f)(jnp.array(x)))
+        agree(f(x), staged.function(f)(jnp.array(x)))
     assert bodies != []
 
 

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 
 
@@ -207,7 +208,7 @@ def test_functions_that_refer_to_what_their_branch_has_made_run_where_nothing_el
         return call() if call is not None else 0
 
     for x in (3, -3):
-        assert int(ag.function(f)(jnp.array(x))) == f(x)
+        assert int(staged.function(f)(jnp.array(x))) == f(x)
 
 
 def test_methods_and_functions_that_hold_traced_values_are_no_results():

@@ -321,7 +321,7 @@ def test_none_or_a_text_bound_on_the_one_path_that_goes_on():
     compiled = ag.function(f)
     for x in (6.0, 0.5, -1.0):
         assert compiled(jnp.float32(x)) == f(x)
-        assert jax.jit(ag.convert(f))(x) == f(x)
+        assert staged.jitted(f)(x) == f(x)
 
 
 def test_none_bound_on_one_path_only_is_refused_where_the_other_reads_it():

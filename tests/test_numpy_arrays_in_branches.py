@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 def reflected(v, k):
@@ -113,10 +114,10 @@ CASES = [([1.0, 2.0, 3.0], 2), ([-1.0, 2.0, 3.0], 1)]
 def test_the_same_as_plain_python(program, v, k):
     v = np.array(v, np.float32)
     wanted = program(v, k)
-    compiled = ag.function(program)
+    compiled = staged.function(program)
     for found in (compiled(jnp.asarray(v), jnp.int32(k)), compiled(v, jnp.int32(k))):
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), found, wanted)
-    under_jit = jax.jit(ag.convert(program))
+    under_jit = staged.jitted(program)
     found = under_jit(v, k)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), found, wanted)
 

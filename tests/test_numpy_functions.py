@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 def reductions(x):
@@ -321,7 +322,7 @@ OF_TUPLES = {
 def test_pythons_tuples_are_arrays(name):
     function = OF_TUPLES[name]
     for pair in ((0.5, -2.0), (-1.0, 3.0)):
-        found = ag.function(function)(*map(jnp.float32, pair))
+        found = staged.function(function)(*map(jnp.float32, pair))
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), found, function(*pair))
 
 
@@ -391,7 +392,7 @@ def pairs(x):
 def test_loops_over_elements(function):
     for rows in ([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]], [[-1.0], [-2.0]]):
         x = np.array(rows, np.float32)
-        found = ag.function(function)(jnp.asarray(x))
+        found = staged.function(function)(jnp.asarray(x))
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), found, function(x))
     mapped = jax.vmap(ag.convert(pairs))(jnp.stack([x, 2 * x]))
     np.testing.assert_allclose(mapped, [pairs(x), pairs(2 * x)], rtol=1e-5)

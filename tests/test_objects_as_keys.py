@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 class Place:
@@ -40,7 +41,7 @@ def another_key(x):
 @pytest.mark.parametrize("program", [asked_for_a_key, another_key])
 @pytest.mark.parametrize("x", [3, -3])
 def test_objects_as_keys(program, x):
-    assert jax.tree.map(int, ag.function(program)(jnp.int32(x))) == jax.tree.map(int, program(x))
+    assert jax.tree.map(int, staged.function(program)(jnp.int32(x))) == jax.tree.map(int, program(x))
 
 
 KEYED = {
@@ -139,4 +140,4 @@ def test_what_has_no_hash_is_in_no_set(container):
 
     for given in (1, jnp.array(1)):
         with pytest.raises(TypeError, match="unhashable type: 'list'"):
-            ag.function(has)(given)
+            staged.function(has)(given)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 TIMES = [5.0, 1.0, 3.0]
 ROADS = [[0.0, 4.0, 1.0], [4.0, 0.0, 2.0], [1.0, 2.0, 0.0]]
@@ -227,7 +228,7 @@ def test_a_comparison_of_two_that_may_be_several_is_made_once():
     Node.__lt__ = counted
     try:
         for x in (1.0, -1.0):
-            found = jax.tree.leaves(ag.function(are_in_order)(jnp.float32(x)))
+            found = jax.tree.leaves(staged.function(are_in_order)(jnp.float32(x)))
             calls_of_trace = len(calls)
             np.testing.assert_allclose(found, jax.tree.leaves(are_in_order(x)))
             assert calls_of_trace <= 4

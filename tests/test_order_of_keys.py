@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 
 
@@ -83,7 +84,7 @@ def of_an_object(x):
 @pytest.mark.parametrize("f", [iterated, doubled, inverted, of_lists, of_texts, of_an_object])
 def test_an_order_that_differs_by_path(f):
     for x in (3, -3):
-        assert list(differences(f(x), ag.function(f)(jnp.array(x)))) == []
+        assert list(differences(f(x), staged.function(f)(jnp.array(x)))) == []
 
 
 def sorted_by_key(x):
@@ -114,8 +115,8 @@ def sorted_items(x):
 @pytest.mark.parametrize("f", [sorted_by_key, sorted_items])
 def test_sorted_keys_need_no_order(f):
     for x in (3, -3, 0):
-        assert list(differences(f(x), ag.function(f)(jnp.array(x)))) == []
-        assert list(differences(f(x), jax.jit(ag.convert(f))(jnp.array(x)))) == []
+        assert list(differences(f(x), staged.function(f)(jnp.array(x)))) == []
+        assert list(differences(f(x), staged.jitted(f)(jnp.array(x)))) == []
 
 
 def last_of_some_paths(x):
@@ -187,8 +188,8 @@ def trained_until(xs):
 def test_the_order_after_a_loop_is_that_of_its_last_iteration(f):
     for xs in ([1.0, 2.0, 0.5], [-1.0, -2.0, 0.25]):
         wanted, given = f(xs), jnp.array(xs)
-        assert list(differences(wanted, ag.function(f)(given))) == []
-        assert list(differences(wanted, jax.jit(ag.convert(f))(given))) == []
+        assert list(differences(wanted, staged.function(f)(given))) == []
+        assert list(differences(wanted, staged.jitted(f)(given))) == []
 
 
 def test_an_order_that_only_the_number_of_iterations_tells_is_refused():

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 
 
@@ -34,7 +35,7 @@ def leaves_of_a_heap(xs):
 @pytest.mark.parametrize("f", [none_behind_what_decides, leaves_of_a_heap])
 @pytest.mark.parametrize("xs", [[5, 9, 1], [1, 2, 3], [9, 4, 1], [0, 7, 1]])
 def test_none_in_tuples_does_no_harm_where_it_does_not_decide(f, xs):
-    assert list(differences(f(xs), ag.function(f)(jnp.array(xs)))) == []
+    assert list(differences(f(xs), staged.function(f)(jnp.array(xs)))) == []
 
 
 def test_none_in_tuples_raises_where_it_decides():
@@ -86,8 +87,8 @@ def the_best_pair_so_far(xs):
 @pytest.mark.parametrize("f", [pairs_in_a_bubble_sort, pairs_in_a_heap_by_hand, the_best_pair_so_far])
 @pytest.mark.parametrize("xs", [[5, 1, 5, 2], [1, 1, 1, 1], [0, 3, 2, 2]])
 def test_items_of_a_list_of_tuples_are_compared(f, xs):
-    assert list(differences(f(xs), ag.function(f)(jnp.array(xs)))) == []
-    assert list(differences(f(xs), jax.jit(ag.convert(f))(jnp.array(xs)))) == []
+    assert list(differences(f(xs), staged.function(f)(jnp.array(xs)))) == []
+    assert list(differences(f(xs), staged.jitted(f)(jnp.array(xs)))) == []
 
 
 class Heap:
@@ -151,8 +152,8 @@ def pairs_that_a_function_partitions(xs):
 @pytest.mark.parametrize("xs", [[5, 1, 5, 2], [1, 1, 1, 1], [0, 3, 2, 2]])
 def test_items_are_compared_that_another_function_has_made_tuples(f, xs):
     wanted = f(jnp.array(xs))
-    assert list(differences(wanted, ag.function(f)(jnp.array(xs)))) == []
-    assert list(differences(wanted, jax.jit(ag.convert(f))(jnp.array(xs)))) == []
+    assert list(differences(wanted, staged.function(f)(jnp.array(xs)))) == []
+    assert list(differences(wanted, staged.jitted(f)(jnp.array(xs)))) == []
     rows = jax.vmap(ag.convert(f))(jnp.array([xs, xs]))
     assert list(differences(wanted, jax.tree.map(lambda part: part[1], rows))) == []
 

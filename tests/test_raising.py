@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 class OutOfRange(ValueError):
@@ -212,7 +213,7 @@ def cannot_be_staged_within_a_try(n, c):
 @pytest.mark.parametrize("program", [fails_in_a_branch_within_a_try, fails_in_a_loop_within_a_try])
 @pytest.mark.parametrize(("n", "c"), [(0, False), (2, True)])
 def test_what_python_raises_in_a_block_is_caught_where_that_runs(program, n, c):
-    for f in (ag.function(program), ag.convert(program)):
+    for f in (staged.function(program), ag.convert(program)):
         assert int(f(jnp.array(n), jnp.array(c))) == program(n, c)
 
 
@@ -263,9 +264,9 @@ def never_gets_a_largest(x):
 def test_what_python_raises_later_comes_after_what_the_run_raises(function, x):
     with pytest.raises(Exception) as plain:
         function(x)
-    with pytest.raises(plain.type) as staged:
-        ag.function(function)(jnp.float32(x))
-    assert str(staged.value) == str(plain.value)
+    with pytest.raises(plain.type) as caught:
+        staged.function(function)(jnp.float32(x))
+    assert str(caught.value) == str(plain.value)
 
 
 def test_what_jax_raises_is_raised_while_tracing():
@@ -367,7 +368,7 @@ def test_what_happens_in_a_finally(function, x, capsys):
         jax.effects_barrier()
         return found, capsys.readouterr().out
 
-    assert outcome(ag.function(function), jnp.float32(x)) == outcome(function, x)
+    assert outcome(staged.function(function), jnp.float32(x)) == outcome(function, x)
 
 
 def test_a_finally_that_only_computes(capsys):
@@ -388,7 +389,7 @@ def test_a_finally_that_only_computes(capsys):
     assert ag.function(f)(jnp.float32(7)) == 16
     for x, kind in ((1, ArithmeticError), (99, ValueError)):
         with pytest.raises(kind):
-            ag.function(f)(jnp.float32(x))
+            staged.function(f)(jnp.float32(x))
     jax.effects_barrier()
     assert capsys.readouterr().out == "before 16.0\nbefore 200.0\n"
 

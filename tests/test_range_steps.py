@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 
 ZERO = r"range\(\) arg 3 must not be zero"
 BOUNDS = [(0, 5, 1), (5, 0, -2), (0, 9, 4), (3, 3, 2)]
@@ -104,12 +105,12 @@ def test_handlers_take_it(program):
     for bounds in cases:
         assert compiled(*map(jnp.int32, bounds)) == program(*bounds)
         if program is handled:
-            assert jax.jit(ag.convert(program))(*bounds) == program(*bounds)
+            assert staged.jitted(program)(*bounds) == program(*bounds)
 
 
 def test_a_program_that_cannot_raise_takes_ranges_with_traced_steps():
     for bounds in BOUNDS:
-        assert jax.jit(ag.convert(looped))(*bounds) == looped(*bounds)
+        assert staged.jitted(looped)(*bounds) == looped(*bounds)
 
 
 def sieve(n):

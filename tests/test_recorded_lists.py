@@ -7,7 +7,7 @@ import copy
 
 import jax.numpy as jnp
 
-import autograph as ag
+from tests import staged
 from tests.agreement import differences
 
 
@@ -34,7 +34,7 @@ def test_a_list_of_items_that_an_attribute_is_bound_to_grows():
         return account.history, refused
 
     for amounts in ([3.0, 4.0, 2.0], [9.0, 8.0, 7.0]):
-        found = ag.function(f)(jnp.array(amounts))
+        found = staged.function(f)(jnp.array(amounts))
         assert list(differences(f(amounts), found, widens=True)) == []
 
 
@@ -51,7 +51,7 @@ def test_states_that_iterations_choose_are_recorded():
         return before, after
 
     for x in ([0.3, 0.9, 0.1], [0.8, 0.2, 0.95]):
-        assert list(differences(f(x), ag.function(f)(jnp.array(x)), widens=True)) == []
+        assert list(differences(f(x), staged.function(f)(jnp.array(x)), widens=True)) == []
 
 
 def test_copies_of_lists_are_lists_of_their_own():
@@ -71,4 +71,4 @@ def test_copies_of_lists_are_lists_of_their_own():
         return flat, rows, list(queue), deep[0]["flat"], deep[1], list(deep[0]["queue"]), shallow
 
     for x in (3.0, -3.0):
-        assert list(differences(f(x), ag.function(f)(jnp.array(x)), widens=True)) == []
+        assert list(differences(f(x), staged.function(f)(jnp.array(x)), widens=True)) == []

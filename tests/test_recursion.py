@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import agrees_when_compiled, differences
 from tests.jaxprs import equations
 from tests.recursions import (
@@ -417,7 +418,7 @@ OF_CONSTANTS = {
 def test_recursion_of_constants(name):
     program = OF_CONSTANTS[name]
     for x in (1, 3):
-        found = ag.function(program)(jnp.array(x))
+        found = staged.function(program)(jnp.array(x))
         assert jax.tree.map(lambda leaf: leaf if isinstance(leaf, str) else int(leaf), found) == program(x)
 
 
@@ -440,7 +441,7 @@ def test_recursion_of_constants_writes_in_the_branch_only():
         return x, len(seen)
 
     for x in (1, 2):
-        assert [int(v) for v in ag.function(run)(jnp.array(x))] == [*run(x)]
+        assert [int(v) for v in staged.function(run)(jnp.array(x))] == [*run(x)]
 
 
 def test_exceptions_of_recursion_of_constants():

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 
 MISSING, OTHER = object(), object()
 
@@ -247,4 +248,4 @@ def test_the_class_of_what_may_be_none():
         return type(v) is type(None), type(v) is str, type(v).__name__ == "NoneType"
 
     for x in (1, -1):
-        same(ag.function(f)(jnp.int32(x)), f(x))
+        same(staged.function(f)(jnp.int32(x)), f(x))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 def add(x, n):
@@ -120,12 +121,12 @@ def test_writes_leave_out_what_is_outside(program, n):
     if program is blocks_of_a_table and n > 5:
         pytest.skip("Python raises an IndexError")
     wanted = program(VALUES.copy(), n)
-    np.testing.assert_allclose(ag.function(program)(jnp.asarray(VALUES), jnp.asarray(n)), wanted, rtol=1e-6)
+    np.testing.assert_allclose(staged.function(program)(jnp.asarray(VALUES), jnp.asarray(n)), wanted, rtol=1e-6)
     given = VALUES.copy()
-    ag.function(program)(given, jnp.asarray(n))
+    staged.function(program)(given, jnp.asarray(n))
     np.testing.assert_allclose(given, VALUES if program is blocks_of_a_table else wanted, rtol=1e-6)
-    np.testing.assert_allclose(jax.jit(ag.convert(program))(VALUES, jnp.asarray(n)), wanted, rtol=1e-6)
-    mapped = jax.vmap(ag.function(program))(jnp.stack([VALUES, VALUES]), jnp.array([n, 2]))
+    np.testing.assert_allclose(staged.jitted(program)(VALUES, jnp.asarray(n)), wanted, rtol=1e-6)
+    mapped = jax.vmap(staged.function(program))(jnp.stack([VALUES, VALUES]), jnp.array([n, 2]))
     np.testing.assert_allclose(mapped[0], wanted, rtol=1e-6)
     np.testing.assert_allclose(mapped[1], program(VALUES.copy(), 2), rtol=1e-6)
 
@@ -247,7 +248,7 @@ VIEWS = [view_of_a_window, view_of_a_window_of_rows, view_in_a_function, view_of
 @pytest.mark.parametrize("kind", [jnp.asarray, np.array])
 def test_a_view_is_written_in_place_where_it_is_one_of_numpys(kind):
     for n in (2, 3):
-        found = ag.function(augmented_view)(kind(VALUES), jnp.asarray(n))
+        found = staged.function(augmented_view)(kind(VALUES), jnp.asarray(n))
         np.testing.assert_allclose(found, augmented_view(kind(VALUES), n))
 
 
@@ -256,10 +257,10 @@ def test_a_view_is_written_in_place_where_it_is_one_of_numpys(kind):
 def test_writes_to_views_are_seen_in_the_array(program, kind):
     for n in (2, 3):
         wanted = program(VALUES.copy(), n)
-        found = ag.function(program)(kind(VALUES), jnp.asarray(n))
+        found = staged.function(program)(kind(VALUES), jnp.asarray(n))
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), found, wanted)
         if kind is jnp.asarray:
-            found = jax.jit(ag.convert(program))(VALUES, jnp.asarray(n))
+            found = staged.jitted(program)(VALUES, jnp.asarray(n))
             jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), found, wanted)
 
 

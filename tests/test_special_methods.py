@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 
 
@@ -104,8 +105,8 @@ def chosen_classes(n):
 @pytest.mark.parametrize("program", [readings, other_objects, chosen_classes])
 def test_classes_with_their_own_construction(program):
     for n in (1, 2, 4):
-        assert list(differences(program(n), ag.function(program)(jnp.array(n)))) == []
-        assert list(differences(program(n), jax.jit(ag.convert(program))(jnp.array(n)))) == []
+        assert list(differences(program(n), staged.function(program)(jnp.array(n)))) == []
+        assert list(differences(program(n), staged.jitted(program)(jnp.array(n)))) == []
     found = jax.vmap(ag.convert(program))(jnp.array([1, 4]))
     assert list(differences(program(4), jax.tree.map(lambda leaf: leaf[1], found))) == []
 
@@ -158,7 +159,7 @@ def in_containers(n):
 @pytest.mark.parametrize("program", [in_lists, in_containers])
 def test_containers_compare_objects_by_their_class(program):
     for n in (3, 4):
-        assert list(differences(program(n), ag.function(program)(jnp.array(n)))) == []
+        assert list(differences(program(n), staged.function(program)(jnp.array(n)))) == []
     found = jax.vmap(ag.convert(program))(jnp.array([3, 4]))
     assert list(differences(program(4), jax.tree.map(lambda leaf: leaf[1], found))) == []
 
@@ -171,7 +172,7 @@ def test_an_object_that_is_not_in_a_list():
             return -1
 
     for n in (2, 3):
-        assert place(n) == ag.function(place)(jnp.array(n)) == ag.function(place)(n)
+        assert place(n) == staged.function(place)(jnp.array(n)) == staged.function(place)(n)
 
 
 class Length:
@@ -238,7 +239,7 @@ def a_sum_that_raises(n):
 @pytest.mark.parametrize("program", [sums_of_objects, products_of_objects, a_sum_that_raises])
 def test_sums_and_products_of_objects_call_methods_of_their_class(program):
     for n in (3, -2, 1):
-        assert list(differences(program(n), ag.function(program)(jnp.array(n)))) == []
+        assert list(differences(program(n), staged.function(program)(jnp.array(n)))) == []
     found = ag.function(jax.vmap(ag.convert(program)))(jnp.array([3, -2]))
     assert list(differences(program(-2), jax.tree.map(lambda leaf: leaf[1], found))) == []
 
@@ -285,7 +286,7 @@ def asked_for_one_of_two(n):
 @pytest.mark.parametrize("program", [in_turn, asked_for_one_of_two])
 def test_in_calls_the_method_of_the_class_once(program):
     for n in (1, 2, 3, 5):
-        assert list(differences(program(n), ag.function(program)(jnp.array(n)))) == []
+        assert list(differences(program(n), staged.function(program)(jnp.array(n)))) == []
 
 
 def of_autograph():
@@ -366,6 +367,6 @@ def test_properties_and_operators_of_a_class_in_a_function(make):
     program = make()
     for x in (1.0, 2.5, -1.0):
         wanted = program(x)
-        assert ag.function(program)(jnp.array(x)) == wanted
+        assert staged.function(program)(jnp.array(x)) == wanted
         if make is not of_autograph:  # whose Variable a bare jit may not read
-            assert jax.jit(ag.convert(program))(x) == wanted
+            assert staged.jitted(program)(x) == wanted

@@ -260,7 +260,7 @@ def test_a_text_of_many_parts():
         return text
 
     for number in (0, 2873):
-        assert ag.function(bits)(jnp.int32(number)) == bits(number)
+        assert staged.function(bits)(jnp.int32(number)) == bits(number)
 
 
 def test_a_growing_text_under_jit_is_resolved_outside():

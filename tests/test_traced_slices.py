@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 def window_sum(x, n, k):
@@ -175,7 +176,7 @@ def test_a_tuple_is_sliced_at_traced_bounds():
         return parts, len(parts[0])
 
     for n in (0, 2, 3, -1):
-        assert ag.function(program)(jnp.asarray(n)) == program(n)
+        assert staged.function(program)(jnp.asarray(n)) == program(n)
 
 
 def test_bounds_of_python_ints_stay_slices():
@@ -223,7 +224,7 @@ def test_steps_of_lists_and_of_rows():
         return rows, rows[1::step], items[::step], items[-2:1:-step]
 
     for step in (2, 3, -4):
-        found = ag.function(program)(jnp.asarray(VALUES), jnp.array(step))
+        found = staged.function(program)(jnp.asarray(VALUES), jnp.array(step))
         items = [v + 1 for v in VALUES]
         rows = np.stack([VALUES, 2 * VALUES], 1)
         rows[::step, 1] = -1.0
@@ -273,7 +274,7 @@ def test_a_slice_with_room_for_nothing_has_no_elements():
         return sum([value for value in w[w[0] : 0]], 1), total, len(w[w[0] : 0])
 
     for w in ([0, 1, 2], [2, 1, 0], [-1, 1, 2]):
-        for run in (ag.function(f), jax.jit(ag.convert(f))):
+        for run in (staged.function(f), staged.jitted(f)):
             assert jax.tree.map(int, run(jnp.array(w))) == f(w)
 
 

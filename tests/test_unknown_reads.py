@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.aliasing import Box
 
 READS = []
@@ -256,7 +257,7 @@ def attr_added_read(n):
 @pytest.mark.parametrize("program", [attr_added, attr_added_read])
 @pytest.mark.parametrize("n", [0, 2])
 def test_an_attribute_that_one_of_several_objects_has_got(program, n):
-    assert jax.tree.map(int, ag.function(program)(jnp.asarray(n))) == jax.tree.map(int, program(n))
+    assert jax.tree.map(int, staged.function(program)(jnp.asarray(n))) == jax.tree.map(int, program(n))
 
 
 def refused(program, made):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.jaxprs import Counts
 from tests.long_loops import agree, stays_python
 
@@ -362,7 +363,7 @@ def test_a_loop_that_makes_a_function_around_the_last_is_unrolled():
         return g(1), total
 
     for xs in ([1, 3, 2], [4, 5, 6]):
-        assert tuple(map(int, ag.function(f)(jnp.array(xs)))) == f(xs)
+        assert tuple(map(int, staged.function(f)(jnp.array(xs)))) == f(xs)
 
 
 def test_one_of_which_only_the_run_knows_the_length_is_refused():

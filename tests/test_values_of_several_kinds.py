@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.kind_programs import CASES, OF_NUMBERS, Box, best, root, told_apart
 
 
@@ -55,7 +56,7 @@ CAN_RAISE = ("of_the_wrong_kind", "of_the_wrong_kind_on_the_right", "caught", "r
 @pytest.mark.parametrize("program", [each for each in OF_NUMBERS if each.__name__ not in CAN_RAISE])
 def test_so_it_does_under_jit(program):
     for x in (4.0, -1.0):
-        found = jax.jit(ag.convert(program))(x)
+        found = staged.jitted(program)(x)
         agree(resolved(found), program(x))
 
 

@@ -158,7 +158,7 @@ COMPREHENSIONS = (
 @pytest.mark.parametrize("function", COMPREHENSIONS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("x", [(5.0, 3.0, 1.0, 4.0), (3.0, 0.5, -1.0, 3.0)])
 def test_comprehensions_bind_names_of_the_function_around(function, x):
-    compiled = ag.function(function)
+    compiled = staged.function(function)
     jax.tree.map(np.testing.assert_allclose, compiled(jnp.array(x)), function(x))
     assert ag.convert(function)(x) == function(x)
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 
 rate = 2.0
 counted = {"n": 0}
@@ -165,7 +166,7 @@ def of_a_class(n):
 @pytest.mark.parametrize("n", [0, 1, 5])
 @pytest.mark.parametrize("f", [remembered_fibonacci, counted_in_a_loop, of_two_decorators, of_a_class])
 def test_a_decorator_of_the_users_is_converted(f, n):
-    found = ag.function(f)(jnp.int32(n))
+    found = staged.function(f)(jnp.int32(n))
     assert jax.tree.map(int, found) == f(n)
 
 
@@ -181,4 +182,4 @@ def test_a_decorator_of_this_package_marks_a_local_function():
         return total(n)
 
     for n in (0, 5):
-        assert int(jax.jit(ag.convert(f))(jnp.array(n))) == f(n)
+        assert int(staged.jitted(f)(jnp.array(n))) == f(n)
