@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import sys
 
@@ -128,6 +130,54 @@ def test_streams_and_summaries(capsys, tmp_path):
     f(jnp.arange(10))
     assert file.read_text() == "[0 ... 9]\n[0 ... 9]\n"
     assert capsys.readouterr().err == "err\nerr\n"
+
+
+def test_prints_to_another_stream_or_flushed(capsys, tmp_path):
+    log = open(tmp_path / "log", "w")
+
+    def f(x):
+        print("flushed", x, flush=True)
+        print("error", x, file=sys.stderr)
+        for i in range(2):
+            if x > i:
+                print("log", i, x, sep=",", file=log, flush=True)
+
+    compiled = ag.function(f)
+    shown = []
+    for run in (f, compiled, compiled, jax.jit(ag.convert(f))):
+        run(jnp.array(1))
+        jax.effects_barrier()
+        out, err = capsys.readouterr()
+        shown.append((out, err, (tmp_path / "log").read_text()))
+        log.seek(0), log.truncate()
+    log.close()
+    assert shown == [("flushed 1\n", "error 1\n", "log,0,1\n")] * 4
+
+
+def test_standard_streams_are_those_of_the_run():
+    @ag.function
+    def f(x):
+        print("out", x, file=sys.stdout)
+        print("err", x, file=sys.stderr)
+        ag.print("ag", x, output_stream=sys.stderr)
+
+    for _ in range(2):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            f(jnp.array(2))
+        assert (out.getvalue(), err.getvalue()) == ("out 2\n", "err 2\nag 2\n")
+
+
+def test_a_print_to_an_object_that_the_function_may_read_is_refused():
+    def f(x):
+        text = io.StringIO()
+        print(x, file=text)
+        return text.getvalue()
+
+    with pytest.raises(ag.StagingError, match="to a StringIO, which holds them when the program runs") as refused:
+        ag.function(f)(jnp.array(2))
+    assert "print(x, file=text)" in str(refused.value)
+    assert ag.function(f)(2) == f(2) == "2\n"
 
 
 # Calls of Python.

@@ -64,7 +64,16 @@ def of_integers(n):
     total = 0
     for k in range(n):
         total += math.comb(n, k) * math.factorial(k) - math.perm(n, k)
-    return total, math.comb(5, n), math.comb(n, 2), math.perm(n), math.factorial(n) if n > 2 else -1
+    common = math.gcd(6 * n, 4, 10), math.lcm(n, 4, 6), math.gcd(n), math.lcm(n - 3), math.gcd(*[n, 2 * n, 3 * n])
+    return (
+        total,
+        common,
+        math.perm(n, None),
+        math.comb(5, n),
+        math.comb(n, 2),
+        math.perm(n),
+        math.factorial(n) if n > 2 else -1,
+    )
 
 
 def test_of_integers():

@@ -29,12 +29,18 @@ def control_flow(x):
     return total
 
 
+def clipped(x):
+    positive = x[x > 0]
+    of_traced_length = np.clip(positive, a_max=2, a_min=1).sum(), np.clip(positive, 0, 2).sum()
+    return np.clip(x, a_min=0, a_max=2), np.clip(x, 0, a_max=None), np.clip(a=x, min=0, max=1), of_traced_length
+
+
 def untraced(x):
     weights = np.hanning(5)
     return x.sum() * weights.max() + np.prod([2, 3])
 
 
-@pytest.mark.parametrize("program", [reductions, constructors, control_flow, untraced])
+@pytest.mark.parametrize("program", [reductions, constructors, control_flow, clipped, untraced])
 def test_numpy_functions_take_traced_arrays(program):
     x = np.array([0.25, -1.5, 3.0], np.float32)
     wanted = program(x)

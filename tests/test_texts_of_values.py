@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pprint
+import reprlib
+import string
+import urllib.parse
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -12,6 +17,17 @@ from tests import staged
 
 def formatted(x):
     return f"{x:.2f}", "%d of %s" % (x, "k"), "{:>6.1f}|{}".format(x, 3), format(x, ".3f")  # noqa: UP031, UP032
+
+
+def formatted_by_methods(x):
+    form, named = "{:.2f}".format, {"a": x, "b": [x]}
+    return (
+        "{a:.1f}".format_map(named),
+        form(x),
+        [*map("<{:.0f}>".format, [x, 2 * x])],
+        "{a:.1f}{b[0]:.0f}".format_map(named),
+        str(object=x),
+    )
 
 
 def concatenated(x):
@@ -49,7 +65,8 @@ def kept_and_raised(x):
 
 @pytest.mark.parametrize("x", [2.0, -3.5])
 @pytest.mark.parametrize(
-    "program", [formatted, concatenated, chosen_values, with_a_constant, by_an_object, kept_and_raised]
+    "program",
+    [formatted, formatted_by_methods, concatenated, chosen_values, with_a_constant, by_an_object, kept_and_raised],
 )
 def test_a_function_returns_the_text(program, x):
     try:
@@ -108,6 +125,26 @@ def test_a_text_that_is_read_is_refused(use):
 def test_what_needs_a_python_value_is_refused_with_the_line(use):
     with pytest.raises(ag.StagingError, match=r"test_texts_of_values.py:\d+(.|\n)*\n  "):
         ag.function(use)(jnp.int32(2))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: string.Template("x is $x").substitute(x=x),
+        lambda x: string.Formatter().format("{}", x),
+        lambda x: pprint.pformat([x]),
+        lambda x: reprlib.repr([x]),
+        lambda x: urllib.parse.urlencode({"x": x}),
+        lambda x: x.__str__(),
+    ],
+)
+def test_a_text_that_unconverted_code_makes_of_a_tracer_is_refused(make):
+    for form in (ag.function(make), jax.jit(ag.convert(make))):
+        with pytest.raises(
+            ag.StagingError, match=r"test_texts_of_values.py:\d+(.|\n)*, which is not converted, makes a string"
+        ):
+            form(jnp.float32(2.0))
+    assert isinstance(ag.function(make)(2.0), str)
 
 
 @pytest.mark.parametrize("n", [25, 35, 24, -25, 14, 0])

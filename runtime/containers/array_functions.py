@@ -152,7 +152,7 @@ def _numpy_twins() -> dict[Any, Callable[..., Any]]:
     for function in (np.asarray, np.asanyarray):
         twins[function] = itself_or(jnp.asarray)
     twins.update({np.ascontiguousarray: jnp.asarray, np.asfortranarray: jnp.asarray, np.polyfit: _polyfit})
-    twins.update({np.ndenumerate: _ndenumerate, np.nditer: _nditer})
+    twins.update({np.ndenumerate: _ndenumerate, np.nditer: _nditer, np.clip: clip})
     for function in (np.sort, np.argsort, np.partition, np.argpartition):
         twins[function] = _of_any_kind(twins[function])
     twins.update(WRITING)
@@ -177,6 +177,13 @@ def _of_any_kind(twin: Callable[..., Any]) -> Callable[..., Any]:
         return twin(*args, **kwargs)
 
     return functools.update_wrapper(sort, twin)
+
+
+def clip(
+    a: Any = None, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, arr: Any = None
+) -> Any:
+    """`np.clip`, whose bounds have two names each, and `jnp.clip`, whose array has another."""
+    return jnp.clip(arr if a is None else a, min if a_min is None else a_min, max if a_max is None else a_max)
 
 
 def _ndenumerate(arr: Any) -> Any:
@@ -230,6 +237,11 @@ def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: STAGING.number(function(*args), int)
 
 
+def _folded(function: Callable[..., Any], start: int) -> Callable[..., Any]:
+    """A function of two numbers as one of any number of them."""
+    return lambda *args: functools.reduce(function, args, start)
+
+
 def _log(x: Any, base: Any = None) -> Any:
     return jnp.log(x) if base is None else jnp.log(x) / jnp.log(base)
 
@@ -278,7 +290,7 @@ def _math_twins() -> dict[Any, Callable[..., Any]]:
         math.dist: _floating(_dist),
         math.hypot: _floating(_hypot),
     }
-    twins |= {math.gcd: _whole(jnp.gcd), math.lcm: _whole(jnp.lcm), math.isqrt: _whole(_isqrt)}
+    twins |= {math.gcd: _whole(_folded(jnp.gcd, 0)), math.lcm: _whole(_folded(jnp.lcm, 1)), math.isqrt: _whole(_isqrt)}
     twins |= {
         math.modf: _floating(jnp.modf),
         math.frexp: _floating(jnp.frexp),

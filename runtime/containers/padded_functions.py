@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.selected import STAGING
+from autograph.runtime.containers.array_functions import clip
 from autograph.runtime.containers.lengths import check, refused
 from autograph.runtime.containers.padded_arrays import PaddedArray, elementwise
 from autograph.runtime.containers.padded_gathers import (
@@ -181,7 +182,6 @@ def _items(a: Any, *index: Any) -> Any:
 
 _ELEMENTWISE = (
     "where",
-    "clip",
     "round",
     "around",
     "fix",
@@ -228,6 +228,7 @@ def _table() -> dict[str, Rule]:
     found |= {name: _like(getattr(jnp, name)) for name in ("zeros_like", "ones_like", "full_like", "empty_like")}
     found |= {name: _keeping_first(getattr(jnp, name)) for name in ("expand_dims", "squeeze")}
     found |= {
+        "clip": by_elements(clip),
         "average": average,
         "ptp": ptp,
         "count_nonzero": count_nonzero,

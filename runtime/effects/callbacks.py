@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import io
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
@@ -18,6 +19,7 @@ from autograph.runtime.effects.failed_calls import FailedCall, in_callback, with
 from autograph.runtime.effects.raising import check_finally, leave
 from autograph.runtime.effects.remaking import made_again
 from autograph.runtime.effects.written_state import refuse_written_state
+from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.pytrees import in_order, tree_flatten, tree_map
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, count_effect, is_recording
@@ -54,10 +56,50 @@ def print(  # noqa: A001  the name is the contract's
     x is 4.0
     """
 
+    stream = _when_run(output_stream)
+
     def write(content: Any) -> None:
-        _write(content, sep, end, output_stream, summarize)
+        _write(content, sep, end, stream(), summarize)
 
     perform(write, args, "prints")
+
+
+def print_later(
+    *args: object, sep: str | None = None, end: str | None = None, file: Any = None, flush: bool = False
+) -> None:
+    """Python's ``print`` with these arguments, when the program runs.
+
+    Raises:
+      StagingError: ``file`` may be an object that the traced function makes and reads, which holds nothing yet.
+    """
+    stream = _when_run(file)
+    if not any(file is each for each in (None, sys.stdout, sys.stderr)) and not _is_open_file(file):
+        raise StagingError(
+            f"{user_location()}\n  print writes traced values to a {type(file).__name__}, which holds them when the program runs: "
+            "what this function reads from it would not contain them.\n  Write autograph.print(..., output_stream=...) if it is "
+            "read after the call only, or make the text by an f-string or `join`."
+        )
+
+    def write(content: Any) -> None:
+        text = (" " if sep is None else sep).join(map(str, content)) + ("\n" if end is None else end)
+        builtins.print(text, end="", file=stream(), flush=flush)
+
+    perform(write, args, "prints")
+
+
+def _when_run(stream: Any) -> Callable[[], Any]:
+    """What returns the stream to write to when the program runs: standard output and error may be other objects then."""
+    for name in ("stdout", "stderr"):
+        if stream is getattr(sys, name):
+            return functools.partial(getattr, sys, name)
+    return lambda: stream
+
+
+def _is_open_file(stream: Any) -> bool:
+    try:
+        return isinstance(stream, io.IOBase) and stream.fileno() >= 0
+    except OSError:
+        return False
 
 
 def perform(act: Callable[[Any], None], content: Any, does: str) -> None:

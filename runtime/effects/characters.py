@@ -266,21 +266,21 @@ class Characters(TextOfLists):
         width = jnp.where(is_there, separator.size(), 0)
         return self[:begin], separator[:width], self[begin + width :]
 
-    def split(self, separator: Any = None, maxsplit: Any = -1) -> Any:
+    def split(self, sep: Any = None, maxsplit: Any = -1) -> Any:
         codes, length = self.arrays()
         size = codes.shape[0] + 1
         has_limit = not (isinstance(maxsplit, int) and maxsplit < 0)
-        if separator is None and has_limit:
+        if sep is None and has_limit:
             raise self._refused("`split` with a limit and without a separator")
-        if separator is None:
+        if sep is None:
             kept = jnp.pad(self._kept(None), 1)
             starts = jnp.nonzero(kept[1:] & ~kept[:-1], size=size, fill_value=0)[0]
             ends = jnp.nonzero(kept[:-1] & ~kept[1:], size=size, fill_value=0)[0]
             count = jnp.sum(kept[1:] & ~kept[:-1])
         else:
-            width = _read(separator).size()
+            width = _read(sep).size()
             check(width > 0, ValueError("empty separator"), is_needed=False)
-            begins = self._apart(separator)
+            begins = self._apart(sep)
             if has_limit:
                 begins = begins & ((jnp.cumsum(begins) <= maxsplit) | (maxsplit < 0))
             ends = jnp.nonzero(begins, size=size, fill_value=length)[0]

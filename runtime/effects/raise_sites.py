@@ -15,15 +15,16 @@ from autograph.runtime.code.library_table import is_library
 from autograph.runtime.effects.as_python import as_number, as_python
 from autograph.runtime.effects.snapshots import Snapshot
 from autograph.runtime.effects.traced_texts import PLAIN, DeferredText, TracedText
-from autograph.runtime.errors import describe_location
+from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.layouts.constants import sort_of_constant
 from autograph.runtime.layouts.list_room import OutOfRoom, Room
 from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, is_one_of
 from autograph.runtime.layouts.pytrees import tree_flatten, tree_leaves, tree_map
 from autograph.runtime.tracing.language import LANGUAGE
+from autograph.runtime.tracing.locations import user_location
 
 _TRACED = object()
-_TRACER = re.compile(r"Tracer[<(]")
+_TRACER = re.compile(r"Tracer(?:[<(]|%28)")  # of which %28 is the parenthesis in a URL
 
 
 def text_of_error(error: Any, made: Remade, show: Callable[[Any], str]) -> Any:
@@ -34,6 +35,22 @@ def text_of_error(error: Any, made: Remade, show: Callable[[Any], str]) -> Any:
 def shows_tracer(text: Any) -> bool:
     """Whether a text shows a tracer instead of a value."""
     return isinstance(text, str) and _TRACER.search(text) is not None
+
+
+def refusing_tracers_shown(called: Any, made: Callable[..., Any]) -> Callable[..., Any]:
+    """``made``, which is called in place of a function that is not converted: `StagingError` if its text shows tracers."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        found = made(*args, **kwargs)
+        if shows_tracer(found):
+            raise StagingError(
+                f"{user_location()}\n  `{getattr(called, '__name__', None) or type(called).__name__}`, which is not converted, makes "
+                "a string of traced values here. Their values are known only at run time.\n  Format the values by an f-string, return "
+                "them and make the string outside, or call this through autograph.py_function."
+            )
+        return found
+
+    return call
 
 
 def arguments_of(kind: type[BaseException], values: Sequence[Any]) -> Any:

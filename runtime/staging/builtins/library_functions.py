@@ -130,7 +130,7 @@ class LibraryFunctions:
             if not is_users and not any(is_traced_list(each) or holds_traced(each) for each in given):
                 return plain(*args, **kwargs)
             for each in given if twin in _OF_INTEGERS else ():
-                if jnp.result_type(each).kind not in "iub":
+                if each is not None and jnp.result_type(each).kind not in "iub":
                     raise TypeError("'float' object cannot be interpreted as an integer")
             return self._convert(twin)(self._check, *args, **options, **kwargs)
 

@@ -37,7 +37,7 @@ from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_arra
 from autograph.runtime.containers.traced_dicts import DictView, TracedDict
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.containers.traced_tuples import TracedTuple
-from autograph.runtime.effects.callbacks import print as show
+from autograph.runtime.effects.callbacks import print_later
 from autograph.runtime.effects.raise_sites import text_of_error
 from autograph.runtime.effects.raising import is_after_raise
 from autograph.runtime.effects.remaking import made_again, remade
@@ -671,7 +671,7 @@ class Builtins(InTrace):
     def _print(self, /, *args: Any, **kwargs: Any) -> None:
         args = tuple(self.raising.text(str, arg) if self._is_shown_whole(arg) else arg for arg in args)
         is_now = not builtins.any(map(self._is_traced_or_text, args)) and not is_after_raise()
-        if kwargs.keys() - {"sep", "end"} or is_now:
+        if kwargs.keys() - {"sep", "end", "file", "flush"} or is_now:
             if self.journal.is_rolling:
                 raise NotRollable("it prints what is not traced")
             print(*args, **kwargs)
@@ -680,13 +680,14 @@ class Builtins(InTrace):
             raise NotRollable("it prints a text of what may be a Python number")
         if self.journal.is_rolling and builtins.any(_may_be_python_float(arg) for arg in args):
             raise NotRollable("it prints what may be a Python float")
-        sep, end = kwargs.get("sep"), kwargs.get("end")
-        show(*args, sep=" " if sep is None else sep, end="\n" if end is None else end)
+        print_later(*args, **kwargs)
 
     def _shown_by(self, show: Any, name: str) -> Callable[..., Any]:
         """`str` or `repr`, of which exceptions of the program and traced values wait for their values."""
 
         def shown(*args: Any, **kwargs: Any) -> Any:
+            if show is str and not args and kwargs.keys() == {"object"}:
+                args, kwargs = (kwargs["object"],), {}
             if len(args) != 1 or kwargs or self.backend.is_eager():
                 return show(*args, **kwargs)
             (value,) = args

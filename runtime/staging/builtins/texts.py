@@ -170,6 +170,8 @@ class Texts:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             given = (*args, *kwargs.values())
+            if called.__name__ in _FORMATTING:
+                return self._checks.text_now(_Formatted(owner, called.__name__, tuple(kwargs)), *given)
             if not any(is_traced_text(each) or self.backend.is_traced(each) for each in given):
                 return called(*args, **kwargs)
             return getattr(self.read(owner), called.__name__)(*args, **kwargs)
@@ -281,6 +283,24 @@ class _Json:
     def __call__(self, of: list[Any]) -> str:
         (item,) = resolved_values(of)
         return json.dumps(item, **dict(self.options))
+
+
+_FORMATTING = frozenset(["format", "format_map"])
+
+
+@dataclass(frozen=True)
+class _Formatted:
+    """Makes the text of a format and the values for its places, of which the last have names."""
+
+    form: str
+    method: str
+    names: tuple[str, ...]
+
+    def __call__(self, *values: Any) -> str:
+        count = len(values) - len(self.names)
+        named = dict(zip(self.names, values[count:], strict=True))
+        found: str = getattr(self.form, self.method)(*values[:count], **named)
+        return found
 
 
 def _is_of_numbers(text: TracedText) -> bool:

@@ -22,6 +22,7 @@ from autograph.runtime.containers.array_functions import function_of_method, has
 from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_tuples import TracedTuple
+from autograph.runtime.effects.raise_sites import refusing_tracers_shown
 from autograph.runtime.effects.raising import current, through_control_flow
 from autograph.runtime.effects.written_state import refuse_written_state
 from autograph.runtime.errors import ArgumentsChanged, ConversionError, PartOfTrace, StagingError
@@ -111,6 +112,8 @@ class Calls(InTrace):
             made = self._operators.outside.refusing_hidden(called, made)
         if LOCAL.has_perhaps or not is_users:
             made = self._operators.absences.taking(called, made, is_users or self._knows_absences(called))
+        if not is_users:
+            made = refusing_tracers_shown(called, made)
         if self.journal.watch is None or self.journal.is_open:
             return made
         return self._operators.opaque.watched(called, found, made)
@@ -472,52 +475,10 @@ def is_plain(called: Any) -> bool:
 OVERLOADED = frozenset(
     getattr(builtins, name)
     for name in [
-        "bytearray",
-        "bytes",
-        "iter",
-        "chr",
-        "ord",
-        "bin",
-        "oct",
-        "hex",
-        "round",
-        "print",
-        "isinstance",
-        "range",
-        "enumerate",
-        "zip",
-        "reversed",
-        "map",
-        "filter",
-        "sorted",
-        "max",
-        "min",
-        "any",
-        "all",
-        "int",
-        "float",
-        "complex",
-        "bool",
-        "len",
-        "list",
-        "tuple",
-        "next",
-        "set",
-        "frozenset",
-        "dict",
-        "sum",
-        "type",
-        "str",
-        "repr",
-        "ascii",
-        "format",
-        "hash",
-        "getattr",
-        "setattr",
-        "delattr",
-        "hasattr",
-        "callable",
-        "issubclass",
-        "id",
+        *("bytearray", "bytes", "iter", "chr", "ord", "bin", "oct", "hex", "round", "print", "isinstance"),
+        *("range", "enumerate", "zip", "reversed", "map", "filter", "sorted", "max", "min", "any"),
+        *("all", "int", "float", "complex", "bool", "len", "list", "tuple", "next", "set", "frozenset"),
+        *("dict", "sum", "type", "str", "repr", "ascii", "format", "hash", "getattr", "setattr"),
+        *("delattr", "hasattr", "callable", "issubclass", "id"),
     ]
 )
