@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.code.code_names import class_attribute
@@ -118,7 +119,7 @@ class ReferenceChoices(InTrace):
             if not is_given(one):
                 will_write(one)
             with writing_place():
-                written = new(old)
+                written = new(old.copy() if isinstance(old, np.ndarray) else old)
             if is_given(one):
                 one.become(self._either(test, written, old))
             else:
