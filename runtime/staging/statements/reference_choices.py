@@ -80,8 +80,8 @@ class ReferenceChoices(InTrace):
         if len({jnp.shape(each) for each in held.values()}) > 1:
             types = " or ".join(dict.fromkeys(str(self._backend.type_of(each)) for each in held.values()))
             raise StagingError(
-                f"{user_location()}\n  The value that is read here is {types}: it is that of one of several Variables, selected at run "
-                "time, and XLA needs one shape.\n  Read each in the branch that selects it."
+                f"{user_location()}\n  The value that is read here is {types}: it is that of one of several Variables or arrays, selected "
+                "at run time, and XLA needs one shape.\n  Read each in the branch that selects it."
             )
         return self.selected(chosen, held)
 
