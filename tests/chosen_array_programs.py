@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 
@@ -294,6 +296,114 @@ def known_numbers(m, c):
             row = m[k]
         row[1] = k
     return m, own, other, row
+
+
+def tournament(m, c):
+    def play(a, b):
+        return a if a[0] * c > b[0] * c else b
+
+    w = play(play(m[0], m[1]), play(m[2], m[3]))
+    w[2] = -1
+    return m, w
+
+
+def recursion_returning_a_part(m, c):
+    def pick(k):
+        if k == 0:
+            return m[0]
+        r = pick(k - 1)
+        if r[0] + c > m[k, 0]:
+            return r
+        return m[k]
+
+    r = pick(3)
+    r[:] = 0
+    return m
+
+
+def farthest_point(m, c):
+    centre = m.mean(axis=0)
+    far = m[0]
+    for p in m:
+        if ((p - centre) ** 2).sum() > ((far - centre) ** 2).sum() + c:
+            far = p
+    far[:] = centre
+    return m
+
+
+@dataclasses.dataclass
+class Particle:
+    pos: np.ndarray
+    vel: np.ndarray
+
+
+def particles(m, c):
+    ps = [Particle(m[i], m[i] * 0) for i in range(4)]
+    lead = ps[0]
+    for p in ps[1:]:
+        if p.pos[0] * c > lead.pos[0] * c:
+            lead = p
+    lead.pos += 100
+    lead.vel[0] = 3
+    return m, [p.vel for p in ps]
+
+
+def rows_exchanged_by_names(m, c):
+    a, b = m[0], m[1]
+    if c > 0:
+        a, b = b, a
+    tmp = a.copy()
+    a[:] = b
+    b[:] = tmp + c
+    return m
+
+
+def given_or_new(m, c):
+    def f(out=None):
+        if out is None:
+            out = np.zeros(3)
+        out[0] += 1
+        return out
+
+    x = f()
+    y = f(m[0]) if c > 0 else f(m[1])
+    y[1] = 7
+    return m, x, y
+
+
+def handlers(m, c):
+    row = m[0]
+    try:
+        if c < 0:
+            raise ValueError
+        row = m[1]
+    except ValueError:
+        row = m[2]
+    finally:
+        row[0] = 77
+    return m
+
+
+def best_and_worst(m, c):
+    best, worst = m[0], m[0]
+    for r in m[1:]:
+        if r.sum() > best.sum() + c:
+            best = r
+        if r.sum() < worst.sum() - c:
+            worst = r
+    best -= worst
+    worst[0] = -1
+    return m
+
+
+def matched(m, c):
+    match int(c > 0):
+        case 0:
+            row = m[0]
+        case _:
+            row = m[3]
+    row[:2] = [5, 6]
+    return m
 
 
 PROGRAMS = [
