@@ -406,6 +406,14 @@ def matched(m, c):
     return m
 
 
+def best_by_a_key(m, c):
+    row = max(m, key=lambda each: each[1] * c)
+    row[0] = -3
+    other = min(m[1:], key=lambda each: each[0] * c)
+    other += 1
+    return m, row
+
+
 PROGRAMS = [
     value
     for value in list(globals().values())

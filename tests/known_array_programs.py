@@ -117,6 +117,19 @@ def bound_together(x):
     return p, q, r, s
 
 
+def copied_again_and_again(x):
+    zeros = np.zeros(3)
+    seen = []
+    for k in range(3):
+        own = zeros.copy()
+        own[0] += k
+        seen.append(own)
+    one = np.array(x[:3])
+    other = one
+    one[1] -= 1
+    return other, seen
+
+
 CASES = [
     computed_with_before_and_after,
     the_sign_of_zero,
@@ -129,4 +142,5 @@ CASES = [
     held_by_an_object,
     returned_by_a_function,
     bound_together,
+    copied_again_and_again,
 ]

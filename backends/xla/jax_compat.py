@@ -676,7 +676,7 @@ _VIEWS = frozenset(["squeeze", "slice", "dynamic_slice", "transpose", "reshape",
 
 def viewed(value: Any) -> Any:
     """The value of which a traced one is all or some elements, in another order or shape; None if it is of no such operation."""
-    equation = getattr(value, "parent", None) if is_tracer(value) else None
+    equation = _equation_of(value) if is_tracer(value) else None
     if equation is None or equation.primitive.name not in _VIEWS or not value.aval.ndim:
         return None
     operand = equation.in_tracers[0]
@@ -1016,7 +1016,13 @@ def recorded_by(value: Any) -> Any:
     """
     while value is not None and not does(trace_of(value), "recording"):
         value = getattr(value, "primal", getattr(value, "val", None))
-    return getattr(value, "parent", None)
+    return _equation_of(value)
+
+
+def _equation_of(tracer: Any) -> Any:
+    """The equation that a tracer is a result of; None of another one, as of a constant that is found by its contents (`_Copies`)."""
+    parent = getattr(tracer, "parent", None)
+    return None if is_tracer(parent) else parent
 
 
 def does(trace: Any, what: str) -> bool:

@@ -34,7 +34,7 @@ def text_of_error(error: Any, made: Remade, show: Callable[[Any], str]) -> Any:
 
 def shows_tracer(text: Any) -> bool:
     """Whether a text shows a tracer instead of a value."""
-    return isinstance(text, str) and _TRACER.search(text) is not None
+    return issubclass(type(text), str) and _TRACER.search(text) is not None
 
 
 def refusing_tracers_shown(called: Any, made: Callable[..., Any]) -> Callable[..., Any]:
@@ -284,7 +284,7 @@ class Site:
     @property
     def is_text_of_tracers(self) -> bool:
         """Whether a text shows a traced value as JAX describes it, and not its value."""
-        return any(isinstance(leaf, str) and _TRACER.search(leaf) is not None for leaf in self._statics)
+        return any(issubclass(type(leaf), str) and _TRACER.search(leaf) is not None for leaf in self._statics)
 
     def __repr__(self) -> str:
         return f"{self.name} at line {self.position[1]}"

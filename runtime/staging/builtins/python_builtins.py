@@ -60,6 +60,8 @@ from autograph.runtime.staging.statements.conditionals import Conditionals
 from autograph.runtime.staging.statements.constants import CALLING
 from autograph.runtime.staging.statements.generators import Generators
 from autograph.runtime.staging.statements.progress import Progress, is_in_program
+from autograph.runtime.state.chosen_arrays import place_of
+from autograph.runtime.state.given_arrays import is_given
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location, warn
 from autograph.runtime.tracing.recording import LOCAL
@@ -542,6 +544,8 @@ class Builtins(InTrace):
                 if kwargs.get("key") is None:
                     return self.reductions.extreme(each, plain, *kwargs.values())
                 args = (self.reductions.appended(each),)
+            if len(args) == 1 and kwargs.get("key") is not None and is_given(rows := place_of(args[0])):
+                args = (list(rows),)  # the result is one of them
             values: Any = value_of(args[0]) if len(args) == 1 else args
             if is_open_array(values):
                 values = self.listed_rows(values)
