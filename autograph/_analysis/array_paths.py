@@ -17,7 +17,7 @@ from autograph._analysis.scopes import COMPREHENSIONS
 
 _DISPLAYS = (gast.List, gast.Tuple, gast.Set, gast.Dict, gast.Call, *COMPREHENSIONS)
 ELEMENTS = "[*]"
-_PARTS = frozenset(["T", "flat", "real", "imag", "mT"])
+PARTS = frozenset(["T", "flat", "real", "imag", "mT"])
 
 
 class Event(NamedTuple):
@@ -121,7 +121,7 @@ class Leads:
                 is_whole = is_whole or any(isinstance(each, gast.Slice) or _is_ellipsis(each) for each in index)
                 value = value.value
                 yield Lead(path_of(value) or "", 0 if is_whole else numbers)
-            if isinstance(value, gast.Attribute) and value.attr in _PARTS:
+            if isinstance(value, gast.Attribute) and value.attr in PARTS:
                 yield Lead(path_of(value.value) or "")
         elif isinstance(value, gast.Attribute | gast.Subscript):  # a part of what a call returns, say
             yield from self.of(value.value)
