@@ -210,6 +210,100 @@ def of_no_dimension(x):
     return found
 
 
+def found_by_a_function(x):
+    k, found = abs(x[0]), []
+    p, q = np.zeros(3), np.ones(3)
+    best = min(p, q, key=lambda r: r[0] + k)
+    p[0] = 4
+    found.append(best + 0)
+    best = max([p, q], key=lambda r: r[1] * k)
+    q[0] = 5
+    found.append(best + 0)
+    first, second = sorted([p, q], key=lambda r: r[1] * k)
+    p[0], q[0] = 7, 8
+    return found, first, second
+
+
+def least_of_two(x):
+    k = x[0]
+    p, q = np.zeros(3), np.ones(3)
+    best = min(p, q, key=lambda r: r[0] + k)
+    p[0] = 4
+    return best
+
+
+def next_or_another(x):
+    k, q = x[0], np.ones(3)
+    best = next((r for r in (x, x + 1) if r[0] > k + 1), q)
+    q[0] = 4
+    return best
+
+
+def sorted_and_unpacked(x):
+    p, q = np.zeros(3), np.ones(3)
+    first, second = sorted([p, q], key=lambda r: r[0] * x[0])
+    q[0] = 4
+    return first, second
+
+
+def found_in_a_loop(x):
+    p, q, best = np.zeros(3), np.ones(3), x
+    for r in (p, q):
+        if r[0] + x[0] > 0:
+            best = r
+    q[0] = 4
+    return best
+
+
+def found_in_pairs(x):
+    p, q, best = np.zeros(3), np.ones(3), x
+    for r, k in [(p, 0), (q, 1)]:
+        if k + x[0] > 0:
+            best = r
+    q[0] = 4
+    return best
+
+
+def unpacked_by_a_condition(x):
+    p, q = np.zeros(3), np.ones(3)
+    a, b = (p, q) if x[0] > 0 else (q, p)
+    p[0], q[1] = 4, 5
+    return a, b
+
+
+def unpacked_from_a_function(x):
+    def both(r, s):
+        if x[0] > 0:
+            return [r, s]
+        return [s, r]
+
+    p, q = np.zeros(3), np.ones(3)
+    a, b = both(p, q)
+    p[0], q[1] = 4, 5
+    return a, b
+
+
+def gone_over_from_a_function(x):
+    def both(r, s):
+        return [r, s]
+
+    p, q, best = np.zeros(3), np.ones(3), x
+    for r in both(p, q):
+        if r[0] + x[0] > 0:
+            best = r
+    q[0] = 4
+    return best
+
+
+def gone_over_backwards(x):
+    p, q, best = np.zeros(3), np.ones(3), x
+    for r in reversed([p, q]):
+        if r[0] + x[0] > 0:
+            best = r
+    p[0], q[1] = 4, 5
+    return best
+
+
 CASES = [
     computed_with_before_and_after,
     the_sign_of_zero,
@@ -227,4 +321,14 @@ CASES = [
     written_by_another_function,
     written_without_a_name,
     of_no_dimension,
+    least_of_two,
+    next_or_another,
+    sorted_and_unpacked,
+    found_by_a_function,
+    found_in_a_loop,
+    found_in_pairs,
+    unpacked_by_a_condition,
+    unpacked_from_a_function,
+    gone_over_from_a_function,
+    gone_over_backwards,
 ]

@@ -184,7 +184,7 @@ class _Function:
         is_unpacked = isinstance(target, gast.Tuple | gast.List)
         is_kept = not is_unpacked and own not in self.locals
         for lead in found:
-            lead = lead._replace(least=lead.least + is_unpacked)
+            lead = lead._replace(least=lead.least + (is_unpacked and not self.leads.is_whole(value)))
             self.shared.share(lead)
             if is_kept:
                 self.kept.share(lead)
@@ -204,9 +204,9 @@ class _Function:
         for path in _paths_in(target):
             self.shared.share(Lead(path))
         least = 1 + (isinstance(target, gast.Tuple | gast.List) and not isinstance(iterated, gast.Call))
-        is_part = isinstance(iterated, gast.Call) and self.leads.callee(iterated.func) is Callee.PART
+        is_whole = self.leads.is_whole(iterated)
         for lead in self.leads.of(iterated):
-            self.shared.share(lead if is_part else lead._replace(least=lead.least + least))
+            self.shared.share(lead if is_whole else lead._replace(least=lead.least + least))
 
     def _match(self, part: gast.AST) -> None:
         names = [each.name for each in walk(part) if isinstance(each, gast.MatchAs | gast.MatchStar) and each.name]
