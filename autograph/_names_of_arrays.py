@@ -55,6 +55,10 @@ class NamesOfArrays:
                     return True
         return False
 
+    def sees_write(self, at: tuple[str, int]) -> bool:
+        """Whether what a line writes to in place has a path: ``f(x)[0] = 1`` does not, nor does a call of ``f`` after ``f = x.sort``."""
+        return any(at[1] in each.written for each in self._shared.get(at[0], {}).values())
+
     def _happens(self, event: Event, dimensions: int) -> bool:
         """Whether a function of this name may do this with an array of so many dimensions."""
         seen, pending = {event}, [event]

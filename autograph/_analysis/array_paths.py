@@ -16,8 +16,9 @@ from autograph._analysis.array_callees import Callee, name_of
 from autograph._analysis.scopes import COMPREHENSIONS
 
 _DISPLAYS = (gast.List, gast.Tuple, gast.Set, gast.Dict, gast.Call, *COMPREHENSIONS)
+_TAKING_PARTS = frozenset(["zip", "enumerate", "map", "filter", "sorted", "iter", "dict"])
 ELEMENTS = "[*]"
-_PARTS = frozenset(["T", "flat", "real", "imag", "mT"])
+PARTS = frozenset(["T", "flat", "real", "imag", "mT"])
 
 
 class Event(NamedTuple):
@@ -85,6 +86,12 @@ class Leads:
         self.callee = callee
         self._found: dict[int, tuple[Lead, ...]] = {}
 
+    def is_whole(self, value: gast.AST) -> bool:
+        """Whether the elements of what this leads to may be the arrays themselves, which a display or a function holds."""
+        if isinstance(value, gast.Call):
+            return self.callee(value.func) not in (Callee.VIEW, Callee.OWN_VIEW, Callee.COPY)
+        return path_of(value) is None
+
     def of(self, value: gast.AST | None) -> tuple[Lead, ...]:
         """What an expression leads to."""
         if value is None:
@@ -121,7 +128,7 @@ class Leads:
                 is_whole = is_whole or any(isinstance(each, gast.Slice) or _is_ellipsis(each) for each in index)
                 value = value.value
                 yield Lead(path_of(value) or "", 0 if is_whole else numbers)
-            if isinstance(value, gast.Attribute) and value.attr in _PARTS:
+            if isinstance(value, gast.Attribute) and value.attr in PARTS:
                 yield Lead(path_of(value.value) or "")
         elif isinstance(value, gast.Attribute | gast.Subscript):  # a part of what a call returns, say
             yield from self.of(value.value)
@@ -150,6 +157,9 @@ class Leads:
         elif what is Callee.PART:
             for part in call.args:
                 yield from self.of(part) if isinstance(part, _DISPLAYS) else _parts(self.of(part))
+            if len(call.args) > 1 and name_of(call.func) not in _TAKING_PARTS:  # min(p, q), next(rows, p)
+                for part in call.args:
+                    yield from self.of(part)
             for keyword in call.keywords:
                 yield from self.of(keyword.value)
         elif what in (Callee.METHOD, Callee.USERS, Callee.UNKNOWN):

@@ -17,6 +17,7 @@ import gast
 from autograph._analysis.array_callees import Callee, Resolve, callee_of, name_of
 from autograph._analysis.array_paths import (
     ELEMENTS,
+    PARTS,
     Event,
     Lead,
     Leads,
@@ -43,6 +44,7 @@ class SharedWrites(NamedTuple):
       by_callers: those of writes to parameters of the function that it does not return, so that its caller may show them.
       by_results: those of writes to parameters that it, or a function in it, returns: whether it is itself.
       by_attributes: those of writes to what attributes hold, each with their names.
+      written: those of all writes to paths.
       attributes: the names of the attributes that something else is bound to, with these numbers.
       events: what the functions do, each with its conditions.
       calls: those of calls with arguments that may be read after them, by the names that they have had before.
@@ -57,6 +59,7 @@ class SharedWrites(NamedTuple):
     by_callers: frozenset[int] = frozenset()
     by_results: Mapping[int, bool] = {}
     by_attributes: Mapping[int, frozenset[str]] = {}
+    written: frozenset[int] = frozenset()
     attributes: Mapping[str, int] = {}
     events: Mapping[Event, frozenset[Condition]] = {}
     calls: frozenset[int] = frozenset()
@@ -181,7 +184,7 @@ class _Function:
         is_unpacked = isinstance(target, gast.Tuple | gast.List)
         is_kept = not is_unpacked and own not in self.locals
         for lead in found:
-            lead = lead._replace(least=lead.least + is_unpacked)
+            lead = lead._replace(least=lead.least + (is_unpacked and not self.leads.is_whole(value)))
             self.shared.share(lead)
             if is_kept:
                 self.kept.share(lead)
@@ -201,9 +204,9 @@ class _Function:
         for path in _paths_in(target):
             self.shared.share(Lead(path))
         least = 1 + (isinstance(target, gast.Tuple | gast.List) and not isinstance(iterated, gast.Call))
-        is_part = isinstance(iterated, gast.Call) and self.leads.callee(iterated.func) is Callee.PART
+        is_whole = self.leads.is_whole(iterated)
         for lead in self.leads.of(iterated):
-            self.shared.share(lead if is_part else lead._replace(least=lead.least + least))
+            self.shared.share(lead if is_whole else lead._replace(least=lead.least + least))
 
     def _match(self, part: gast.AST) -> None:
         names = [each.name for each in walk(part) if isinstance(each, gast.MatchAs | gast.MatchStar) and each.name]
@@ -282,7 +285,7 @@ def shared_writes(
     calls: set[int] = set()
     for each in functions:
         if not isinstance(each.node, gast.Lambda):
-            lines.add(each, each.node is function)
+            lines.add(each, each.node is function, resolve)
             calls |= calls_before_reads(each.node.body, each.scope, leads)
     returned = [(lead.path, lead.least) for each in functions for lead in each.returned]
     attributes: dict[str, int] = {}
@@ -296,6 +299,7 @@ def shared_writes(
         frozenset(lines.by_callers),
         lines.by_results,
         {line: frozenset(names) for line, names in lines.by_attributes.items()},
+        frozenset(lines.written),
         attributes,
         {event: frozenset(conditions) for event, conditions in events.items() if conditions},
         frozenset(calls),
@@ -315,11 +319,13 @@ class _Lines:
         self.by_callers: set[int] = set()
         self.by_results: dict[int, bool] = {}
         self.by_attributes: defaultdict[int, set[str]] = defaultdict(set)
+        self.written: set[int] = set()
 
-    def add(self, function: _Function, is_whole: bool) -> None:
+    def add(self, function: _Function, is_whole: bool, resolve: Resolve) -> None:
         least, parameters = self.shared.least, function.parameters
         returned = {lead.path for lead in function.returned}
-        for written, path, lines in _writes(function.own):
+        for written, path, lines in _writes(function.own, resolve):
+            self.written.update(lines)
             root = root_of(path)
             leading = [*prefixes(path)]
             leading += [start + ELEMENTS for start in leading if path[len(start) :].startswith("[")]
@@ -347,6 +353,8 @@ class _Lines:
                     self.by_attributes[line].add(written.attr)
 
 
+_METHODS_IN_PLACE = frozenset(["fill", "put", "partition", "sort", "resize", "byteswap", "setfield", "__setitem__"])
+_FUNCTIONS_IN_PLACE = frozenset(["copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at"])
 _KEEPING = frozenset([Callee.KEEPS, Callee.TAKES, Callee.METHOD, Callee.USERS, Callee.UNKNOWN, Callee.ANY])
 
 
@@ -398,13 +406,32 @@ def _may_make_array(part: gast.AST) -> bool:
     )
 
 
-def _writes(parts: Sequence[gast.AST]) -> Iterator[tuple[gast.AST, str, Iterable[int]]]:
+def _writes(parts: Sequence[gast.AST], resolve: Resolve) -> Iterator[tuple[gast.AST, str, Iterable[int]]]:
     """What is written to in place, and its paths, each with the lines of the write."""
     for part in parts:
-        written = None
+        written: Sequence[gast.AST] = ()
         if isinstance(part, gast.Subscript) and isinstance(part.ctx, gast.Store):
-            written = part.value
+            written = [part.value]
         elif isinstance(part, gast.AugAssign):
-            written = part.target
-        if written is not None and (path := path_of(written)) is not None:
-            yield written, path, lines_of(part)
+            written = [part.target]
+        elif isinstance(part, gast.Attribute) and isinstance(part.ctx, gast.Store) and part.attr in PARTS:
+            written = [part.value]
+        elif isinstance(part, gast.Call):
+            written = _written_by(part, resolve)
+        for each in written:
+            if (path := path_of(each)) is not None:
+                yield each, path, lines_of(part)
+
+
+def _written_by(call: gast.Call, resolve: Resolve) -> list[gast.AST]:
+    """What a method of arrays, or a function of NumPy's, writes to in place."""
+    outs = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
+    operands = getattr(resolve(call.func), "nin", None)  # of a ufunc, which may be given `out` after them
+    outs += call.args[operands:] if isinstance(operands, int) else []
+    written = [part for out in outs for part in (out.elts if isinstance(out, gast.Tuple) else [out])]
+    name = name_of(call.func)
+    if isinstance(call.func, gast.Attribute) and name in _METHODS_IN_PLACE:
+        written.append(call.func.value)
+    if name in _FUNCTIONS_IN_PLACE:
+        written += argument_values(call)
+    return written

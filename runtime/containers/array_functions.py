@@ -70,15 +70,21 @@ def joined(target: Any, key: Any) -> Any:
 
 
 def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
-    writes = function in WRITING or getattr(function, "__name__", None) == "at"  # to its first argument
+    is_itself = function in (np.asarray, np.asanyarray)
+    takes_first = (
+        is_itself or function in WRITING or getattr(function, "__name__", None) == "at"
+    )  # which is written, or returned
 
     def call(*args: Any, **kwargs: Any) -> Any:
         traced = any(map(has_tracer, args)) or (kwargs and any(map(has_tracer, kwargs.values())))
         out: Any = args[function.nin :] if isinstance(function, np.ufunc) else ()
-        out = out or (args[:1] if writes else kwargs.get("out"))
-        if not traced and not any(map(places_in, out if isinstance(out, tuple) else (out,))):
+        out = out or ((args[:1] or tuple(kwargs.values())) if takes_first else kwargs.get("out"))
+        targets = out if isinstance(out, tuple) else (out,)
+        if not traced and not any(map(places_in, targets)):
+            for target in targets if out is not None and not is_itself else ():
+                LANGUAGE.operators.will_write_known(target)
             return function(*args, **kwargs)
-        if out is not None and not writes:
+        if out is not None and not takes_first:
             return into(function, call, args, kwargs)
         if any(map(is_traced_list, (*args, *kwargs.values()))):  # of which NumPy makes arrays
             named = {name: _as_array(value) for name, value in kwargs.items()}

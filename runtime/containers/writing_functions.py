@@ -85,6 +85,13 @@ def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     in_place(a, lambda old: jnp.fill_diagonal(old, plain(val), wrap, inplace=False), "np.fill_diagonal")
 
 
+def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+    def new(old: Any) -> Any:
+        return jnp.put_along_axis(old, jnp.asarray(plain(indices)), jnp.asarray(plain(values)), axis, inplace=False)
+
+    in_place(arr, new, "np.put_along_axis")
+
+
 def _drawn_while_tracing(name: str) -> Callable[..., Any]:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise StagingError(
@@ -104,5 +111,12 @@ DRAWING: Mapping[Any, Callable[..., Any]] = types.MappingProxyType(
     }
 )
 WRITING: Mapping[Any, Callable[..., Any]] = types.MappingProxyType(
-    {np.copyto: _copyto, np.put: _put, np.place: _place, np.putmask: _putmask, np.fill_diagonal: _fill_diagonal}
+    {
+        np.copyto: _copyto,
+        np.put: _put,
+        np.put_along_axis: _put_along_axis,
+        np.place: _place,
+        np.putmask: _putmask,
+        np.fill_diagonal: _fill_diagonal,
+    }
 )

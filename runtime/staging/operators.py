@@ -361,7 +361,11 @@ class Operators(InTrace):
 
     @lazy
     def array_methods(self) -> ArrayMethods:
-        return ArrayMethods(self.trace, lambda filename, line: self.converter.names_of_arrays.is_sort(filename, line))
+        return ArrayMethods(
+            self.trace,
+            lambda filename, line: self.converter.names_of_arrays.is_sort(filename, line),
+            self.will_write_known,
+        )
 
     set_item = _operator(items, Items.set_item)
     exchange_items = _operator(items, Items.exchange_items)
@@ -380,6 +384,7 @@ class Operators(InTrace):
     rebind = _operator(items, Items.rebind)
     written_in_place = _operator(items, Items.written_in_place)
     will_augment = _operator(items, Items.will_augment)
+    will_write_known = _operator(items, Items.will_write_known)
 
     def asks_operation(self, line: tuple[str, int]) -> bool:
         """Have the operators of a line asked, if it has such as may make arrays and they are not; whether that is news."""

@@ -100,7 +100,13 @@ class PlaceOfArray(Assignable):
 
     def fill(self, value: Any) -> None:
         """Let each element be this."""
-        self.become(jnp.broadcast_to(jnp.asarray(plain(value)).astype(self._type.dtype), self.shape))
+        value = plain(value)
+        if isinstance(self.value, np.ndarray) and isinstance(
+            value, bool | int | float | complex | np.generic | np.ndarray
+        ):
+            self.become(np.full(self.shape, value, self._type.dtype))  # known, so that items can be sizes
+        else:
+            self.become(jnp.broadcast_to(jnp.asarray(value).astype(self._type.dtype), self.shape))
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
         """Sort in place, as NumPy's method does."""

@@ -164,8 +164,8 @@ class Items(InTrace):
             if not isinstance(target.obj, MUTABLE_CONTAINERS):
                 refuse_array_written()
             self.journal.touch(ContentsPlace(target.obj))
-        if isinstance(target, np.ndarray) and self.backend.has_copied_constants():
-            self._refuse_shared(target)  # a copy of it may be what another name leads to
+        if not is_put_back:
+            self.will_write_known(target)
         target[key] = value
         return target
 
@@ -344,6 +344,7 @@ class Items(InTrace):
                 known.leading.add(type(value))
             if self.journal.is_interested:
                 self.journal.touch(AttributePlace(target, name))
+            self.will_write_known(target)  # to its `flat`, `real` or `imag`
             with self.aliased.writing(target, name):
                 store(name, value)
 
@@ -500,10 +501,21 @@ class Items(InTrace):
         if self._is_shared(target):
             hold_arrays(cannot_hold())
 
+    def will_write_known(self, target: Any) -> None:
+        """Report that known numbers are about to be written in place to an array of NumPy's: another name may lead to a copy of it."""
+        if isinstance(target, np.flatiter | memoryview):
+            target = target.base if isinstance(target, np.flatiter) else target.obj
+        if not isinstance(target, np.ndarray) or (target.ndim and not self.backend.has_copied_constants()):
+            return
+        if self._is_shared(target) or not self.converter().names_of_arrays.sees_write(user_line()):
+            hold_arrays(cannot_hold())
+
     def _is_shared(self, target: Any) -> bool:
         """Whether other names than that which it is written by may lead to an array, in a trace in which it is a value."""
         if LOCAL.repeated is None or LOCAL.places or not (np.ndim(target) or isinstance(target, np.ndarray)):
             return False
+        if isinstance(target, np.ndarray) and not target.ndim:
+            return True  # JAX may read it when the program is complete
         converter = self.converter()
         return converter is not None and converter.names_of_arrays.is_shared(
             user_line(), lines_around, max(np.ndim(target), 1), LOCAL.repeated.entry

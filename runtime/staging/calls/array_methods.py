@@ -15,17 +15,27 @@ from autograph.runtime.tracing.caller_arrays import METHODS_IN_PLACE, will_write
 from autograph.runtime.tracing.locations import user_line, user_location
 from autograph.runtime.tracing.recording import hold_arrays
 
+_OF_NUMPYS = frozenset(["sort", "__setitem__", "byteswap", "setfield"])
+"""Others of NumPy's arrays, with those in place that JAX's have too."""
+
 
 class ArrayMethods(InTrace):
     """Sees to such methods.
 
     Args:
       is_sort: whether a line is a statement ``x.sort()``.
+      will_write_known: reports that known numbers are about to be written to an array.
     """
 
-    def __init__(self, trace: Callable[[], Trace], is_sort: Callable[[str, int], bool]) -> None:
+    def __init__(
+        self,
+        trace: Callable[[], Trace],
+        is_sort: Callable[[str, int], bool],
+        will_write_known: Callable[[Any], None],
+    ) -> None:
         super().__init__(trace)
         self._is_sort = is_sort
+        self._will_write_known = will_write_known
 
     def writing(self, called: Any, owner: Any) -> Callable[..., Any] | None:
         """What to call in place of a method of an array, one that writes to it in place; None if it is another.
@@ -35,10 +45,10 @@ class ArrayMethods(InTrace):
           StagingError: likewise, and it cannot be a place.
         """
         if isinstance(owner, LocalArray):
-            is_copy = called.__name__ == "sort" and not self._is_sort(*user_line())
+            is_copy = called.__name__ == "sort" and owner.kind is not np.ndarray and not self._is_sort(*user_line())
             return owner.sorted_copy if is_copy else None
         if isinstance(owner, np.ndarray):
-            is_writing = called.__name__ in METHODS_IN_PLACE or called.__name__ in ("sort", "__setitem__")
+            is_writing = called.__name__ in METHODS_IN_PLACE or called.__name__ in _OF_NUMPYS
             return self._of_known(called) if is_writing else None
         if called == owner.sort:  # of a value, JAX makes a sorted copy
             will_write(owner)
@@ -54,6 +64,7 @@ class ArrayMethods(InTrace):
             given = jax.tree_util.tree_leaves((args, kwargs))
             if self.journal.is_open or any(isinstance(each, jax.Array) for each in given):
                 self._refuse(called.__name__)
+            self._will_write_known(called.__self__)
             return called(*args, **kwargs)
 
         return call
