@@ -157,6 +157,8 @@ class StagedRange:
 
     def __getitem__(self, index: Any) -> Any:
         """An item, at an index that may be traced. One out of range is clamped then, as by JAX."""
+        if isinstance(index, slice) and index == slice(None, None, -1) and self.is_traced():
+            return self.backward()
         if isinstance(index, slice) or not (self.is_traced() or isinstance(index, jax.core.Tracer)):
             return self._as_python()[index]
         size = self.size()
@@ -194,6 +196,12 @@ class StagedRange:
         if not self.is_traced():
             return len(self)
         return jnp.maximum(_traced_length(self.start, self.stop, self.step), 0)
+
+    def backward(self) -> StagedRange:
+        """The range of the same items, from the last to the first."""
+        start, stop, step = map(_signed, (self.start, self.stop, self.step))
+        last = start + (StagedRange(start, stop, step).size() - 1) * step
+        return StagedRange(last, start - step, -step, self.limit)
 
     def has(self, item: Any) -> Any:
         """Whether ``item`` is one of these."""
@@ -269,6 +277,10 @@ def make_range(*arguments: Any) -> StagedRange:
     return StagedRange(start, stop, step, limit)
 
 
+def _signed(bound: Any) -> Any:
+    return bound.astype(int) if getattr(getattr(bound, "dtype", None), "kind", "i") == "u" else bound
+
+
 def _no_step() -> ValueError:
     return ValueError("range() arg 3 must not be zero")
 
@@ -317,9 +329,43 @@ class StagedItems(SequenceIterator):
 
 
 def listed(iterable: Any) -> Any:
-    """``iterable``, or the list whose items it has, which are used then."""
+    """``iterable``, or the list or range whose items it has, which are used then."""
     found = iterable.as_list() if isinstance(iterable, StagedItems) else None
-    return iterable if found is None else found
+    return as_range(iterable, may_be_left=False) if found is None else found
+
+
+def as_range(iterable: Any, may_be_left: bool) -> Any:
+    """``iterable``, or the range of the items that it has left, which are used then: of ``reversed(range(n))``.
+
+    ``may_be_left``: what goes over them may end before they do.
+    """
+    if not isinstance(iterable, SequenceIterator) or iterable.kind not in ("iter", "reversed"):
+        return iterable
+    (items,) = iterable.parts
+    is_backward, is_range = iterable.kind == "reversed", isinstance(items, range)
+    is_advanced_here = is_range and iterable.has_position and iterable.is_known()
+    can_be = isinstance(items, range | StagedRange) and (iterable.is_fresh or is_advanced_here)
+    if not can_be or not iterable.is_of_here():
+        return iterable
+    position, is_over = iterable.position, is_range and (iterable.is_ended or iterable.is_over(iterable.position))
+    iterable.use_up(may_be_left)
+    if not is_range:
+        return items.backward() if is_backward else items
+    return items[:0] if is_over else items[position :: -1 if is_backward else 1]
+
+
+def share_an_iterator(iterables: Sequence[Any]) -> bool:
+    """Whether an iterator is more than one of these, or advanced by one of them too: they have its items in turn."""
+    found: list[Iterated] = []
+    pending = [each for each in iterables if isinstance(each, Iterated)]
+    while pending:
+        each = pending.pop()
+        if any(each is other for other in found):
+            return True
+        found.append(each)
+        parts = each.parts if isinstance(each, SequenceIterator) else ()
+        pending += [part for part in parts if isinstance(part, Iterated)]
+    return False
 
 
 def length_of(contents: Any) -> Any:

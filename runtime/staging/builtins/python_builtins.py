@@ -22,11 +22,13 @@ from autograph.backends.selected import STAGING
 from autograph.runtime.containers.iterables import (
     StagedItems,
     StagedRange,
+    as_range,
     can_stage,
     is_for_loops,
     is_symbolic_size,
     listed,
     make_range,
+    share_an_iterator,
     to_be_staged,
 )
 from autograph.runtime.containers.iterators import Iterated, SequenceIterator
@@ -211,6 +213,8 @@ class Builtins(InTrace):
                     return True
                 found = same if found is False else found | same
             return found
+        if isinstance(container, SequenceIterator) and (traced(item) or isinstance(container, StagedItems)):
+            container = as_range(container, may_be_left=True)
         if isinstance(container, range) and traced(item):
             container = to_be_staged(container)
         if isinstance(container, StagedRange) and (traced(item) or container.is_traced()):
@@ -372,6 +376,7 @@ class Builtins(InTrace):
             return shown.over(self._zip(*inside, strict=strict))
         iterables = tuple(map(self._items, iterables))
         are_staged = builtins.all(can_stage(iterable, self.backend) for iterable in iterables)
+        are_staged = are_staged and not share_an_iterator(iterables)
         can_be = are_staged or (not strict and builtins.all(map(self._is_sequence, iterables)))
         if iterables and can_be and not self.backend.is_eager():
             lengths = [iterable.shape[0] for iterable in iterables if strict and hasattr(iterable, "shape")]

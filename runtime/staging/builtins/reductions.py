@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend
 from autograph.runtime.containers.element_order import order_of
-from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged, is_for_loops
+from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_range, as_staged, is_for_loops
 from autograph.runtime.containers.iterators import SequenceIterator
 from autograph.runtime.containers.keyed_lists import KeyedList, without_order
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
@@ -242,7 +242,7 @@ class Reductions:
     ) -> list[Any]:
         """A list comprehension: a loop that appends, if it has conditions, is over a long range or a generator, or if its length
         is known only at run time. ``is_conditional``: a clause after the first has conditions."""
-        items = self.in_list(self.generators.iterated(items))
+        items = as_range(self.in_list(self.generators.iterated(items)), may_be_left=False)
         found = Generator(element, items, condition, unpack, is_nested, python_only, self)
         if self.backend.is_eager():
             return list(found)

@@ -15,6 +15,7 @@ from autograph.runtime.containers.iterables import (
     StagedItems,
     StagedIterable,
     StagedRange,
+    as_range,
     as_staged,
     to_be_staged,
 )
@@ -220,6 +221,10 @@ class Loops(InTrace):
         # A loop after it makes its own generator of what is left.
         is_kept = is_kept and not self.generators.may_end_at_run_time(iterable)
         iterable = iterable if is_kept else self.generators.endless(iterable, test) or iterable
+        if not is_kept and isinstance(iterable, SequenceIterator) and not isinstance(iterable, StagedItems):
+            # Python can go on with a short one that a jump has left.
+            if test is None or (iterable.is_known() and iterable.size() > UNROLLED_AT_MOST):
+                iterable = as_range(iterable, may_be_left=test is not None)
         is_resumed = is_kept and isinstance(iterable, Iterator)
         if is_resumed and self.generators.source_of(iterable) is None:
             self.generators.check_advanced(iterable)
