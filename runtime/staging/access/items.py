@@ -507,7 +507,10 @@ class Items(InTrace):
             target = target.base if isinstance(target, np.flatiter) else target.obj
         if not isinstance(target, np.ndarray) or (target.ndim and not self.backend.has_copied_constants()):
             return
-        if self._is_shared(target) or not self.converter().names_of_arrays.sees_write(user_line()):
+        converter = self.converter()
+        if converter is None or LOCAL.repeated is None or LOCAL.places:
+            return
+        if self._is_shared(target) or not converter.names_of_arrays.sees_write(user_line()):
             hold_arrays(cannot_hold())
 
     def _is_shared(self, target: Any) -> bool:
