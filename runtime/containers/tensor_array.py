@@ -134,7 +134,7 @@ class TensorArray:
         element = self._cast(value)
         place = _index(index)
         if isinstance(place, jax.Array):
-            self._check_room("at a traced index")
+            self._check_room()
         elif isinstance(self._count, jax.Array):  # a branch has written, say
             self._check_room("where its size is traced")
         after = self._with_elements(element.shape)
@@ -349,7 +349,7 @@ class TensorArray:
             return self._max_size
         return self._count if self._room is None else self._room
 
-    def _check_room(self, where: str) -> None:
+    def _check_room(self, where: str = "at a traced index") -> None:
         if self._dynamic and self._known_room() is None:
             raise StagingError(
                 f"{user_location()}\n  A TensorArray of dynamic size is written {where}, and its size "
