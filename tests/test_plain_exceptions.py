@@ -1,7 +1,9 @@
 """Converted code that meets no traced value raises what the original raises, where it raises it."""
 
+import collections
 import traceback
 
+import jax.numpy as jnp
 import pytest
 
 import autograph as ag
@@ -122,3 +124,39 @@ def test_traceback_shows_the_users_lines_only():
     assert [line for line in converted if line in plain] == plain
     assert converted[-1] == plain[-1]
     assert frames[-1].line == "return 1 // 0"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: [][0] + x,
+        lambda x: [][x] + x,
+        lambda x: [].pop() + x,
+        lambda x: [].remove(x),
+        lambda x: [].index(x),
+        lambda x: collections.deque().pop() + x,
+        lambda x: min([]) + x,
+    ],
+)
+def test_what_is_raised_while_tracing_is_of_pythons_class(program):
+    x = jnp.int32(3)
+    with pytest.raises(Exception) as expected:
+        program(3)
+    with pytest.raises(expected.type) as found:
+        ag.function(program)(x)
+    assert found.type is expected.type and str(found.value) == str(expected.value)
+    assert "test_plain_exceptions.py" in "".join(traceback.format_exception(found.value))
+    assert "EmptyListError" not in "".join(traceback.format_exception(found.value))
+
+
+def test_a_handler_around_the_call_of_a_function_takes_what_its_trace_raises():
+    inner = ag.function(lambda x: [].pop() + x)
+
+    def program(x):
+        try:
+            return inner(x)
+        except IndexError as error:
+            assert type(error) is IndexError
+            return x - 1
+
+    assert program(jnp.int32(3)) == ag.function(program)(jnp.int32(3)) == 2

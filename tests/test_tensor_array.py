@@ -52,6 +52,10 @@ def test_refusals():
         ta.stack()
     with pytest.raises(ValueError, match="needs a size"):
         ag.TensorArray(jnp.int32)
+    with pytest.raises(ValueError, match="size=-1"):
+        ag.TensorArray(jnp.float32, -1)
+    with pytest.raises(ValueError, match="max_size=-3"):
+        ag.TensorArray(jnp.float32, dynamic_size=True, max_size=-3)
     with pytest.raises(IndexError):
         ag.TensorArray(jnp.int32, dynamic_size=True, max_size=3).write(3, 1)
     with pytest.raises(ValueError, match="of one shape"):
@@ -223,3 +227,21 @@ def test_a_nested_loop_that_grows_it_without_end_is_refused():
 
     with pytest.raises(ag.StagingError, match="this loop"):
         f(jnp.array([1, 2, 3]))
+
+
+@pytest.mark.parametrize(
+    "index, where", [(lambda i, ta: 2 * i, "its size is traced"), (lambda i, ta: ta.size(), "at a traced index")]
+)
+def test_a_refused_write_under_a_condition_says_what_helps(index, where):
+    def program(loop, x, **options):
+        ta = ag.TensorArray(jnp.float32, size=0, dynamic_size=True, **options)
+        for i in loop:
+            if x > i - 1:
+                ta = ta.write(index(i, ta), x + i)
+        return ta.stack()
+
+    with pytest.raises(ag.StagingError, match=f"{where}(.|\n)*Pass max_size=, or write in a staged loop"):
+        ag.function(lambda x: program(range(3), x))(jnp.float32(1.0))
+    expected = program(range(3), np.float32(1.0))
+    for loop in (lambda: range(3), lambda: ag.range(3)):
+        same(ag.function(lambda x, loop=loop: program(loop(), x, max_size=9))(jnp.float32(1.0)), expected)

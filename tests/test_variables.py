@@ -102,6 +102,18 @@ def test_another_type_is_refused_by_name(start, value):
     same(v, before)
 
 
+@pytest.mark.parametrize("value", ["a", None, [[1.0], [2.0, 3.0]], {"a": 1}, [1.0, "a"]])
+def test_what_is_no_array_is_refused_by_name(value):
+    v = ag.Variable([1.0, 2.0], name="weights")
+    for assign in (lambda: v.assign(value), ag.function(lambda: v.assign(value)), lambda: v[:1].assign(value)):
+        with pytest.raises(
+            (TypeError, ValueError), match=r"^.*\n  Variable 'weights' holds float32\[2\](.|\n)*Assign an array"
+        ) as found:
+            assign()
+        assert found.type in (TypeError, ValueError)
+    assert v.numpy().tolist() == [1.0, 2.0]
+
+
 def test_python_values_take_the_dtype():
     v = ag.Variable([1.0, 2.0], dtype=jnp.bfloat16)
     assert v.assign([3, 4]).dtype == jnp.bfloat16

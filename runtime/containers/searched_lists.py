@@ -17,6 +17,7 @@ from autograph.runtime.containers.element_order import are_equal, equal_to, in_o
 from autograph.runtime.containers.padded import Padded, as_padded, as_seen
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.statement_variables import holds_traced
+from autograph.runtime.tracing.language import LANGUAGE
 
 _ORDERS: Mapping[str, Any] = MappingProxyType(
     {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -35,6 +36,15 @@ _NO_LISTS = frozenset([str, bytes, bool, int, float, complex, tuple, dict, set, 
 
 class NoItemError(ValueError):
     """A value is searched for in a list that is empty while tracing."""
+
+
+class EmptyListError(IndexError):
+    """An element was asked of a list that is empty while tracing."""
+
+
+def empty_list(*args: Any) -> IndexError:
+    """The error for that: in a staged block, which says by its class what the block raises when it runs; elsewhere Python's."""
+    return (EmptyListError if LANGUAGE.operators.journal.is_open else IndexError)(*args)
 
 
 def _is_traced(truths: list[Any]) -> bool:
@@ -196,7 +206,11 @@ class SearchedList(list[Any]):
     ) -> Any:
         """The first place with this value, between bounds, with Python's error where there is none."""
         if not (len(same or ()) if searched is None else searched.capacity):
-            raise NoItemError(self._missing(value, method))
+            missing = self._missing(value, method)
+            if LANGUAGE.operators.journal.is_open:
+                raise LANGUAGE.operators.exception(NoItemError, missing)
+            error = LANGUAGE.operators.exception(ValueError, missing)
+            raise error if isinstance(missing, str) else LANGUAGE.operators.raised(error)
         if (
             same is not None
             and not _is_traced(same)

@@ -42,7 +42,7 @@ class TensorArray:
       max_size: the maximum number of elements of a dynamic array.
 
     Raises:
-      ValueError: neither ``size`` nor ``dynamic_size`` is given.
+      ValueError: neither ``size`` nor ``dynamic_size`` is given, or a size is negative.
       StagingError: ``size`` is traced.
 
     >>> import autograph as ag, jax.numpy as jnp
@@ -76,9 +76,9 @@ class TensorArray:
             )
         self._dtype = jax.dtypes.canonicalize_dtype(dtype)
         self._dynamic = bool(dynamic_size)
-        self._max_size = None if max_size is None else operator.index(max_size)
+        self._max_size = None if max_size is None else _number(max_size, "max_size")
         self._room: Any = None  # in a staged loop; None: as much as is needed
-        self._count: Any = count if _is_symbolic(count) else operator.index(count)
+        self._count: Any = count if _is_symbolic(count) else _number(count, "size")
         self._buffer: Any = None
         self._element_shape = None if element_shape is None else tuple(element_shape)
         if self._element_shape is not None:
@@ -133,8 +133,10 @@ class TensorArray:
         """
         element = self._cast(value)
         place = _index(index)
-        if isinstance(place, jax.Array) or isinstance(self._count, jax.Array):
+        if isinstance(place, jax.Array):
             self._check_room()
+        elif isinstance(self._count, jax.Array):  # a branch has written, say
+            self._check_room("where its size is traced")
         after = self._with_elements(element.shape)
         after = after._grown_to(place) if isinstance(place, int) else after._with_room(after._known_room())
         buffer = STAGING.in_rows_of(after._buffer, STAGING.type_of(element)).at[place].set(element, mode="drop")
@@ -347,11 +349,11 @@ class TensorArray:
             return self._max_size
         return self._count if self._room is None else self._room
 
-    def _check_room(self) -> None:
+    def _check_room(self, where: str = "at a traced index") -> None:
         if self._dynamic and self._known_room() is None:
             raise StagingError(
-                f"{user_location()}\n  A TensorArray of dynamic size is written at a traced index, and its size "
-                "has no bound. Pass max_size=, or loop over a range of known length."
+                f"{user_location()}\n  A TensorArray of dynamic size is written {where}, and its size "
+                "has no bound. Pass max_size=, or write in a staged loop of known length."
             )
 
     def _check_written(self) -> None:
@@ -464,6 +466,14 @@ def _index(index: Any) -> Any:
             raise TypeError(f"an index is an integer scalar; got {index.dtype}{list(index.shape)}")
         return index if isinstance(index, jax.core.Tracer) else int(index)
     return operator.index(index)
+
+
+def _number(given: Any, name: str) -> int:
+    """A number of elements, given as this argument."""
+    number = operator.index(given)
+    if number < 0:
+        raise ValueError(f"the {name} of a TensorArray is a number of elements, so not negative; got {name}={number}")
+    return number
 
 
 def _larger(count: Any, other: Any) -> Any:

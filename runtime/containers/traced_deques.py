@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 
 from autograph.runtime.containers.extents import at_most
-from autograph.runtime.containers.traced_lists import EmptyListError, TracedList, is_traced_list
+from autograph.runtime.containers.searched_lists import empty_list
+from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
 
 
 @jax.tree_util.register_pytree_node_class
@@ -125,7 +126,7 @@ class TracedDeque(TracedList):
         if self._is_padded():
             self._make_sure(self.size() > 0, IndexError("pop from an empty deque"))
         elif not list.__len__(self):
-            raise EmptyListError("pop from an empty deque")
+            raise empty_list("pop from an empty deque")
         return super().pop(index)
 
     def rotate(self, n: Any = 1) -> None:

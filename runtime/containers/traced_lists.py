@@ -17,6 +17,7 @@ from autograph.runtime.containers.element_kinds import ARRAY, Kind, KnownLength
 from autograph.runtime.containers.extents import is_traced_key
 from autograph.runtime.containers.lengths import changes_length, unknown_number
 from autograph.runtime.containers.padded import ELSEWHERE, Padded, as_seen, row_at
+from autograph.runtime.containers.searched_lists import empty_list
 from autograph.runtime.containers.spliced_lists import SplicedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Row
@@ -286,11 +287,11 @@ class TracedList(SplicedList):
             return self.holding(()) if padded is None else self.holding(padded)[key]
         if not self._is_padded() and is_traced_key(key):
             if not list.__len__(self):
-                raise EmptyListError("list index out of range")
+                raise empty_list("list index out of range")
             return Padded.of(tuple(self)).element(self._index(key, "list index out of range"))
         if not self._is_padded():
             if not isinstance(key, slice) and not list.__len__(self):
-                raise EmptyListError("list index out of range")
+                raise empty_list("list index out of range")
             found = list.__getitem__(self, key)
             return self.holding(tuple(found)) if isinstance(key, slice) else found
         length = self._held.length
@@ -457,7 +458,7 @@ class TracedList(SplicedList):
         self.note_read()
         if not self._traces(index):
             if not list.__len__(self):
-                raise EmptyListError("pop from empty list")
+                raise empty_list("pop from empty list")
             return list.pop(self, index)
         is_end = isinstance(index, int) and index in (0, -1)
         self._check(is_end or self.size() > 0, "pop from empty list")
@@ -532,10 +533,6 @@ class TracedList(SplicedList):
             f"{user_location()}\n  {what} is not supported for a list whose length is traced.\n  Stack it (jnp.stack) and work on the "
             "array, whose rows beyond len() are zeros."
         )
-
-
-class EmptyListError(IndexError):
-    """An element was asked of a list that is empty while tracing."""
 
 
 def as_items(values: Any) -> Any:

@@ -6,8 +6,7 @@ import re
 import types
 
 from autograph.runtime.containers.keyed_lists import NoKeyError
-from autograph.runtime.containers.searched_lists import NoItemError
-from autograph.runtime.containers.traced_lists import EmptyListError
+from autograph.runtime.containers.searched_lists import EmptyListError, NoItemError
 from autograph.runtime.effects.absences import ABSENCES
 from autograph.runtime.effects.raise_sites import has_text
 from autograph.runtime.errors import describe_location

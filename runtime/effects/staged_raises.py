@@ -18,7 +18,7 @@ from autograph.backends.base import Backend, NotRollable
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.parts import parts_of
-from autograph.runtime.containers.traced_lists import EmptyListError
+from autograph.runtime.containers.searched_lists import EmptyListError
 from autograph.runtime.effects.absences import ABSENCES, is_unbound
 from autograph.runtime.effects.as_python import as_now
 from autograph.runtime.effects.outcomes import (

@@ -129,8 +129,10 @@ class VariableItem(ArrayOperators):
 
     def assign(self, value: TensorLike) -> Any:
         """Assign to this slice. Returns the whole Variable."""
-        part = _part(value)
-        return self._variable._change(lambda variable: _replaced(variable.value, self._key, part, variable))
+        part = plain(value)
+        return self._variable._change(
+            lambda variable: _replaced(variable.value, self._key, _part(part, variable._array_of), variable)
+        )
 
     def assign_add(self, value: TensorLike) -> Any:
         """Add to this slice. Returns the whole Variable."""
@@ -156,13 +158,13 @@ class VariableItem(ArrayOperators):
         return f"{self._variable!r}[{self._key}]"
 
 
-def _part(value: Any) -> Any:
+def _part(value: Any, array_of: Callable[[Any], Any] = jnp.asarray) -> Any:
     found = plain(value)
-    return jnp.asarray(found) if isinstance(found, list | tuple) else found
+    return array_of(found) if isinstance(found, list | tuple) else found
 
 
 def _replaced(whole: Any, key: Any, part: Any, variable: Any) -> Any:
-    dtype = part.dtype if hasattr(part, "dtype") else jnp.asarray(part).dtype
+    dtype = part.dtype if hasattr(part, "dtype") else variable._array_of(part).dtype
     weak = getattr(part, "weak_type", not hasattr(part, "dtype"))
     if isinstance(part, np.ndarray | np.generic):
         dtype = jax.dtypes.canonicalize_dtype(dtype)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.tracing.locations import user_location
 
 
 class VariableErrors:
-    """The exceptions of a Variable, made to be raised. Needs ``_name`` and ``_position`` (where it was created)."""
+    """The exceptions of a Variable, made to be raised. Needs ``_name``, ``_position`` (where it was created) and ``_type``."""
 
     __slots__ = ()
 
     _name: str | None
     _position: tuple[str, int]
+    _type: LeafType
 
     def _label(self, *, article: str = "The") -> str:
         return (
@@ -54,6 +58,12 @@ class VariableErrors:
     def _unset(self) -> ValueError:
         return ValueError(
             f"{self._label()} has no value: the call that created it failed before it ran. Create it again."
+        )
+
+    def _no_array(self, value: Any, error: Exception) -> Exception:
+        return type(error)(
+            f"{user_location()}\n  {self._label()} holds {self._type}, and is assigned a {type(value).__name__} of which JAX makes no "
+            f"array: {error}\n  Assign an array, a number or a nested list of numbers."
         )
 
     def _under_way(self) -> RuntimeError:

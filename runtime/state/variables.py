@@ -416,7 +416,7 @@ class Variable(Assignable, AssignedDerivatives):
             fits = jax.dtypes.canonicalize_dtype(value.dtype) == self.dtype
             value = np.array(value)
         else:
-            value = jnp.asarray(value)
+            value = self._array_of(value)
             fits = self._admits(value.dtype)
         if not fits or tuple(value.shape) != self._type.shape:
             raise ValueError(
@@ -425,6 +425,15 @@ class Variable(Assignable, AssignedDerivatives):
                 "the value, or create the variable with another."
             )
         return jnp.asarray(value, dtype=self.dtype)
+
+    def _array_of(self, value: Any) -> Any:
+        """A Python value as an array."""
+        try:
+            return jnp.asarray(value)
+        except (TypeError, ValueError) as error:
+            if type(error) not in (TypeError, ValueError):  # ours, or of a tracer
+                raise
+            raise self._no_array(value, error) from None
 
     def _admits(self, dtype: Any) -> bool:
         """Whether Python values of this dtype's kind may be stored."""

@@ -21,7 +21,8 @@ from autograph.runtime.containers.iterators import SequenceIterator
 from autograph.runtime.containers.keyed_lists import KeyedList, without_order
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
 from autograph.runtime.containers.padded import Padded
-from autograph.runtime.containers.traced_lists import EmptyListError, TracedList
+from autograph.runtime.containers.searched_lists import EmptyListError
+from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.unordered_lists import UnorderedList, UnorderedPairs
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.reach import uses_constants_only
