@@ -284,7 +284,7 @@ class Site:
     @property
     def is_text_of_tracers(self) -> bool:
         """Whether a text shows a traced value as JAX describes it, and not its value."""
-        return any(issubclass(type(leaf), str) and _TRACER.search(leaf) is not None for leaf in self._statics)
+        return any(shows_tracer(leaf) for leaf in self._statics)
 
     def __repr__(self) -> str:
         return f"{self.name} at line {self.position[1]}"
