@@ -208,6 +208,10 @@ class Moment:
             self._reached += [id(owner), id(real)]
             self._pending += places
 
+    def objects(self) -> list[Any]:
+        """The objects and containers that it lets places hold again, of those that are none of an ended trace."""
+        return [each for each in self._seen.values() if self._writes.real(each) is each and self._is_usable(each)]
+
     def unwritten(self, others: Sequence[Moment]) -> list[tuple[Any, Any]]:
         """The places that only others hold, each with what it holds now, which it held at this moment: nothing had written to it."""
         places = {key: each.place for other in others for key, each in other.held.items() if key not in self.held}

@@ -401,6 +401,11 @@ class _Statement:
             handler = attempted.attempt.handler_of(thrown)
             key = (handler, thrown.site, id(thrown.moment.raised)) if handlers[handler].asks else (handler, None, 0)
             groups.setdefault(key, []).append(number)
+        restored = [each for site in sites for each in site.moment.objects()]
+        self.functions = (
+            *self.functions,
+            lambda: restored,
+        )  # by which it is known that these are from before the handlers
         return [
             (numbers, lambda k=k, numbers=numbers: self._handle(attempted, handlers[k], numbers))  # type: ignore[misc]
             for (k, *_), numbers in groups.items()

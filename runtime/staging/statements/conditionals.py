@@ -194,7 +194,7 @@ class Conditionals(InTrace):
         if decided and isinstance(kept, Optional) and absent_in(kept) is None:
             kept = held_in(kept)  # what is true is not None
         blocks: tuple[Thunk | Kept, Thunk | Kept] = (Kept(kept), rest) if decided else (rest, Kept(kept))
-        result = self.staged_if(test, *blocks, variables, Snapshot((operand,), variables))
+        result = self.staged_if(test, *blocks, variables, Snapshot((operand, lambda: kept), variables))
         return note(result, implied(test) + sum(learnt, ()))
 
     def _computed_in_place(self, kept: Any, operand: Thunk, is_test: bool) -> Any:

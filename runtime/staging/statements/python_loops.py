@@ -44,7 +44,8 @@ class PythonLoops:
         """Run the body on this item under a traced condition."""
         variables = loop.variables()
         body = functools.partial(_run, loop.body, item)
-        self._staged_if(go_on, body, None, variables, Snapshot(loop.functions, variables), loop.result, True)
+        snapshot = Snapshot((*loop.functions, lambda: item), variables)  # the item is from before, too
+        self._staged_if(go_on, body, None, variables, snapshot, loop.result, True)
 
     def run(self, items: Iterator[Any], loop: ForLoop, reason: str | None, copies: Copies) -> None:
         """A loop over these items. ``reason``: why it is not one staged loop. ``copies``: of it."""

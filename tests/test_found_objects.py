@@ -1,0 +1,39 @@
+"""Objects that a search finds, an operator returns or a ``try`` keeps are those that were there: writes are seen by all names."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+from tests.found_object_programs import PROGRAMS, one_if_or_the_other
+
+INPUTS = [np.array([0.5, 1.0, 2.0], np.float32), np.array([-0.5, -1.0, -2.0], np.float32)]
+
+
+def agree(one, other):
+    one, other = (list(map(np.asarray, jax.tree.leaves(value))) for value in (one, other))
+    assert len(one) == len(other)
+    for theirs, own in zip(one, other, strict=True):
+        np.testing.assert_allclose(own, theirs, rtol=1e-5)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_as_in_python(program):
+    runs = [ag.function(program)]
+    if (
+        program is not one_if_or_the_other
+    ):  # in which a truth value, as far as is known, might be asked for an attribute
+        runs.append(jax.jit(ag.convert(program)))
+    for run in runs:
+        for x in INPUTS:
+            agree(program(x), run(jnp.asarray(x)))
+
+
+@pytest.mark.parametrize("program", PROGRAMS[::4], ids=lambda program: program.__name__)
+def test_under_vmap(program):
+    rows = jax.vmap(ag.convert(program))(jnp.stack(INPUTS))
+    for k, x in enumerate(INPUTS):
+        agree(program(x), jax.tree.map(lambda leaf: leaf[k], rows))  # noqa: B023 (called at once)
