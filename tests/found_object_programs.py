@@ -143,6 +143,13 @@ def one_if_or_the_other(x):
     return best.v
 
 
+def lists_by_or(x):
+    a, b = [0.0, x[1]], [1.0]
+    best = (x[0] > 0 and a) or b
+    found = x[0] > 0 and a
+    return len(best), best[0], found[1] if found else -1.0
+
+
 def kept_by_a_try(x):
     a, b = Part(0.0), Part(1.0)
     kept = a

@@ -176,7 +176,7 @@ class OneOf:
         if chooses_values(self):
             return _variable(self)[key]
         if takes_branches(self):
-            return each(self, lambda candidate: LANGUAGE.operators.get_item(candidate, key))
+            return LANGUAGE.operators.get_item(self, key)
         return each_purely(self, lambda candidate: candidate[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:

@@ -121,6 +121,13 @@ def _rows(make: str, first: str, second: str) -> tuple[Step, ...]:
         "d#['a'], d#['b'] = d#['b'], d#['a']", f"@ += g#[0]{first}", "g#.rotate(1)", f"g#[-1]{second} += &", "one# = g#[0]",
         f"for e# in rows#: e#{first} += 1", f"@ += sum(e{second} for e in rows#) % 19", f"@ += (one#{first} - two#{second}) % 11",
         f"w# = {make.format('&', '^')}", "one# = sorted(rows#, key=lambda e: e" + first + ")[0]",
+        ("for e# in rows#:", f"if e#{first} > ^: one# = e#; break"),
+        ("for e# in (x#, y#, w#):", f"if e#{second} > &: two# = e#; break", "else:", "two# = w#"),
+        ("for k#, e# in enumerate(rows#):", f"if e#{second} > ^: e#{first} += 5; one# = e#; @ += k#; break"),
+        f"two# = next((e for e in rows# if e{first} > ^), x#)", f"one# = max(rows#, key=lambda e: e{first} - ^)",
+        ("try:", f"if one#{first} > &: raise KeyError(1)", "two# = one#", "except KeyError:", f"x#{second} += 1"),
+        ("try:", "one# = y#", f"if two#{second} > ^: raise ValueError", "one# = two#", "except ValueError:", f"one#{first} += 1"),
+        *(("one# = (? and x#) or two#",) if first == ".u" else ()),
     )  # fmt: skip
 
 

@@ -139,7 +139,7 @@ class Lookups(InTrace):
         if (kind is int or kind is str) and type(target) in _CONTAINERS:
             return read_key(target[key], key)
         if type(target) is OneOf and takes_branches(target):
-            return each(target, lambda one: self.get_item(one, key))
+            return each(target, lambda one: self._item_of_kind(one, key))
         key = self.known_key(target, key)
         kind = type(key)
         if kind is OneOf and not _finds_each(target, key):
@@ -185,6 +185,14 @@ class Lookups(InTrace):
                 return self._looked_up(list(contents), key)
             return target[_plain(key)]
         return self._item_of_array(target, key)
+
+    def _item_of_kind(self, one: Any, key: Any) -> Any:
+        """An item of one of several kinds of value."""
+        is_number = isinstance(one, bool | int | float | complex) or (self.backend.is_array(one) and one.ndim == 0)
+        if is_number:  # in Python, as here by now it may be an array
+            kind = {"b": "bool", "f": "float", "c": "complex"}.get(jnp.result_type(one).kind, "int")
+            raise TypeError(f"{kind!r} object is not subscriptable")
+        return self.get_item(one, key)
 
     def _item_of_array(self, target: Any, key: Any) -> Any:
         """The rest of `get_item`."""
