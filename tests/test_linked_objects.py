@@ -476,3 +476,24 @@ def test_loops_around_one_with_references_have_them_at_once(program, monkeypatch
     monkeypatch.setattr(Settling, "begin_round", lambda self: [rounds.append(self), begun(self)][1])
     jax.make_jaxpr(ag.convert(program))(jnp.ones(3))
     assert len(rounds) <= 24
+
+
+def of_a_class_of_its_own(x):
+    class Link:
+        def __init__(self, v, following=None):
+            self.v, self.following = v, following
+
+    last = Link(2.0)
+    middle = Link(1.0, last)
+    current = Link(0.0, middle)
+    while current is not None:
+        if current.v > x:
+            break
+        current = current.following
+    middle.v, last.v = 10.0, 20.0
+    return current.v if current is not None else -1.0
+
+
+@pytest.mark.parametrize("x", [0.5, 1.5, 2.5])
+def test_nodes_of_a_class_that_the_function_makes(x):
+    assert float(ag.function(of_a_class_of_its_own)(jnp.float32(x))) == of_a_class_of_its_own(x)

@@ -26,6 +26,19 @@ def is_reference(value: Any) -> bool:
     return bool(LOCAL.linked) and type(value) in LOCAL.linked
 
 
+def is_linked(kind: Any) -> bool:
+    """Whether a class is linked: itself, or one that the same statement made in an earlier trace of the function that it is in."""
+    if not LOCAL.linked or kind in LOCAL.linked:
+        return bool(LOCAL.linked)
+    if "<locals>" not in getattr(kind, "__qualname__", ""):
+        return False
+    name = kind.__module__, kind.__qualname__
+    if all((each.__module__, each.__qualname__) != name for each in LOCAL.linked):
+        return False
+    LOCAL.linked |= {kind}
+    return True
+
+
 def is_variable(value: Any) -> bool:
     """Whether this is a Variable, which is a reference in every program: a place outside of it, read and written as such."""
     return hasattr(type(value), "__autograph_is_variable__")

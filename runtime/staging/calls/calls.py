@@ -35,6 +35,7 @@ from autograph.runtime.heap.places import MUTABLE_CONTAINERS, is_mutating_method
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, is_one_of, takes_branches
 from autograph.runtime.layouts.optional import Optional, used
+from autograph.runtime.layouts.references import is_linked
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.staging.access.lookups import MethodOfEach
 from autograph.runtime.staging.builtins.library_functions import is_getter
@@ -288,7 +289,7 @@ class Calls(InTrace):
             return overload
         if isinstance(called, type):
             classes = self._operators.classes
-            return classes.of_references(called) if called in LOCAL.linked else classes.of(called)
+            return classes.of_references(called) if is_linked(called) else classes.of(called)
         if isinstance(called.__self__, dict) and (method := self._operators.keys.dict_method(called)) is not None:
             return method
         if isinstance(called.__self__, dict) and (method := self._operators.absences.method(called)) is not None:
