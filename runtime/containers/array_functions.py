@@ -71,9 +71,8 @@ def joined(target: Any, key: Any) -> Any:
 
 def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
     is_itself = function in (np.asarray, np.asanyarray)
-    takes_first = (
-        is_itself or function in WRITING or getattr(function, "__name__", None) == "at"
-    )  # which is written, or returned
+    # What is first is written, or returned.
+    takes_first = is_itself or function in WRITING or getattr(function, "__name__", None) == "at"
 
     def call(*args: Any, **kwargs: Any) -> Any:
         traced = any(map(has_tracer, args)) or (kwargs and any(map(has_tracer, kwargs.values())))

@@ -28,9 +28,9 @@ def is_reference(value: Any) -> bool:
 
 def is_linked(kind: Any) -> bool:
     """Whether a class is linked: itself, or one that the same statement made in an earlier trace of the function that it is in."""
-    if not LOCAL.linked or kind in LOCAL.linked:
-        return bool(LOCAL.linked)
-    if "<locals>" not in getattr(kind, "__qualname__", ""):
+    if kind in LOCAL.linked:
+        return True
+    if not LOCAL.linked or "<locals>" not in getattr(kind, "__qualname__", ""):
         return False
     name = kind.__module__, kind.__qualname__
     if all((each.__module__, each.__qualname__) != name for each in LOCAL.linked):

@@ -537,6 +537,13 @@ class FlatView:
         return iter(jnp.ravel(self._base.value))
 
 
+def base_of(value: Any) -> Any:
+    """The array that this is a view of; itself if it is none."""
+    while isinstance(value, ArrayView):
+        value = value._base
+    return value
+
+
 def is_given(value: Any) -> bool:
     """Whether this is a place that is used as an array. By its class: what is one of several says that it is of theirs."""
     return issubclass(type(value), PlaceOfArray)

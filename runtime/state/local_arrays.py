@@ -12,7 +12,7 @@ import numpy as np
 from autograph.runtime.layouts.one_of import chooses_values, is_one_of
 from autograph.runtime.layouts.pytrees import tree_map
 from autograph.runtime.layouts.statement_variables import value_of
-from autograph.runtime.state.given_arrays import ArrayView, LocalArray, as_place, given_as_place, is_given
+from autograph.runtime.state.given_arrays import LocalArray, as_place, base_of, given_as_place, is_given
 from autograph.runtime.tracing.recording import LOCAL
 
 _OF_ANY_RANK = (np.array, np.zeros, np.ones, np.empty, np.full)
@@ -115,6 +115,5 @@ def _is_place(value: Any) -> bool:
 
 def array_held_by(value: Any) -> Any:
     """What the array that the program makes, and that this is or is a view of, holds now; None for anything else."""
-    while isinstance(value, ArrayView):
-        value = value._base
-    return value.held if isinstance(value, LocalArray) else None
+    base = base_of(value)
+    return base.held if isinstance(base, LocalArray) else None

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from autograph.runtime.errors import StagingError
 from autograph.runtime.state.chosen_arrays import place_of, places_in
-from autograph.runtime.state.given_arrays import ArrayView, LocalArray, is_given
+from autograph.runtime.state.given_arrays import LocalArray, base_of, is_given
 from autograph.runtime.tracing.caller_arrays import will_write
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, hold_arrays
@@ -17,9 +17,7 @@ from autograph.runtime.tracing.recording import LOCAL, hold_arrays
 
 def note_write(target: Any, refusal: Exception) -> None:
     """Note a write to a place that is to be refused if only the caller of what is traced could see it."""
-    for place in places_in(target):
-        while isinstance(place, ArrayView):
-            place = place._base
+    for place in map(base_of, places_in(target)):
         if LOCAL.repeated is not None and isinstance(place, LocalArray):
             LOCAL.repeated.note_write(place, refusal)
 

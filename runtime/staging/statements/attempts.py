@@ -402,10 +402,8 @@ class _Statement:
             key = (handler, thrown.site, id(thrown.moment.raised)) if handlers[handler].asks else (handler, None, 0)
             groups.setdefault(key, []).append(number)
         restored = [each for site in sites for each in site.moment.objects()]
-        self.functions = (
-            *self.functions,
-            lambda: restored,
-        )  # by which it is known that these are from before the handlers
+        # By what these lead to it is known what is from before the handlers.
+        self.functions = (*self.functions, lambda: restored)
         return [
             (numbers, lambda k=k, numbers=numbers: self._handle(attempted, handlers[k], numbers))  # type: ignore[misc]
             for (k, *_), numbers in groups.items()
