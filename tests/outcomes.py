@@ -53,3 +53,11 @@ def asserting(log, x):
     log.append("before")
     assert x, ("message", x)
     return x
+
+
+def agree(one, other):
+    """Asserts that two results have the same leaves, of the same shapes, up to rounding."""
+    one, other = (list(map(np.asarray, jax.tree.leaves(value))) for value in (one, other))
+    assert [leaf.shape for leaf in one] == [leaf.shape for leaf in other]
+    for theirs, own in zip(one, other, strict=True):
+        np.testing.assert_allclose(own, theirs, rtol=1e-5)

@@ -9,16 +9,10 @@ import pytest
 
 import autograph as ag
 from tests.chosen_array_programs import PROGRAMS, best_row, longest, row_or_copy
+from tests.outcomes import agree
 
 TABLE = np.arange(12.0, dtype=np.float32).reshape(4, 3)
 NUMBERS = [np.float32(1.5), np.float32(-1.0)]
-
-
-def agree(one, other):
-    one, other = (list(map(np.asarray, jax.tree.leaves(value))) for value in (one, other))
-    assert [leaf.shape for leaf in one] == [leaf.shape for leaf in other]
-    for theirs, own in zip(one, other, strict=True):
-        np.testing.assert_allclose(own, theirs, rtol=1e-5)
 
 
 def of_a_copy(program):

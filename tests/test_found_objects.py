@@ -9,15 +9,9 @@ import pytest
 
 import autograph as ag
 from tests.found_object_programs import PROGRAMS, lists_by_or, one_if_or_the_other
+from tests.outcomes import agree
 
 INPUTS = [np.array([0.5, 1.0, 2.0], np.float32), np.array([-0.5, -1.0, -2.0], np.float32)]
-
-
-def agree(one, other):
-    one, other = (list(map(np.asarray, jax.tree.leaves(value))) for value in (one, other))
-    assert len(one) == len(other)
-    for theirs, own in zip(one, other, strict=True):
-        np.testing.assert_allclose(own, theirs, rtol=1e-5)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
