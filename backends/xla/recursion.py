@@ -110,6 +110,8 @@ class Machine:
         self.sites = sites
         resumed = [block for block in self.blocks if block.is_resumed]
         self.has_stack = bool(resumed)
+        ends = [end for block in self.blocks for end in last_steps(block.code)]
+        self.has_tail_calls = any(isinstance(end, Call) and end.resume is None for end in ends)
         self.registers = _Registers([*map(self._given, self.blocks), *results.values()])
         self.saved = _Registers([block.needed for block in resumed])
         self.resumed = resumed
@@ -134,8 +136,8 @@ class Machine:
         held: Sequence[Any],
         frame: Sequence[Any],
     ) -> list[Any]:
-        """The number of the next block, how many frames more there are then, how many calls in tail position, the block to
-        resume, and registers, frame and errors."""
+        """The number of the next block, how many frames more there are then, how many calls in tail position if any block ends
+        in one, the block to resume, and registers, frame and errors."""
 
         def value(source: Source) -> Any:
             return source.value if isinstance(source, Known) else known[source]
@@ -167,8 +169,8 @@ class Machine:
             else:
                 more, resumed = 1, end.resume.number
                 saved = self.saved.put(saved, end.resume.needed, [known[name] for name in end.resume.needed])
-        numbers = [jnp.int32(number) for number in (following, more, tail, resumed)]
-        return [*numbers, *made, *saved, *errors.arrays()]
+        numbers = (following, more, *([tail] if self.has_tail_calls else []), resumed)
+        return [*map(jnp.int32, numbers), *made, *saved, *errors.arrays()]
 
     def _names_of_results(self, block: Block) -> Sequence[Name]:
         return next(self.results[f] for f, entry in self.entries.items() if self._owner(block) is entry)
@@ -187,6 +189,8 @@ class Machine:
     ) -> tuple[list[Any], Any, list[Any]]:
         """The results of a call; whether it ended with at most ``depth`` frames, and ``limit`` calls in tail position in turn,
         if there is a limit; and the state of errors."""
+        if not self.has_tail_calls:
+            limit = None
         clear = Errors(self.sites)
         first = self.entries[entry]
         held = self.registers.put([zeros(aval) for aval in self.registers.avals], first.parameters, operands)
@@ -221,7 +225,9 @@ class Machine:
             frame = [jax.lax.dynamic_index_in_dim(each, top, 0, keepdims=False) for each in stack[1:]]
             found = self._choose(numbers[0], held, frame)
             left = iter(found)
-            following, more, tail, resumed = itertools.islice(left, 4)
+            following, more = itertools.islice(left, 2)
+            tail = next(left) if self.has_tail_calls else 0
+            resumed = next(left)
             held, frame = [list(itertools.islice(left, len(part))) for part in (held, frame)]
             made = [following]
             if limit is not None:
