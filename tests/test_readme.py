@@ -73,6 +73,15 @@ def test_code_blocks(document, user_folder, capsys):
         assert block.prints is None or out == block.prints, block.text
 
 
+@pytest.mark.parametrize("block", blocks("docs/programs.md"), ids=lambda block: block.text.split()[1])
+def test_a_program_does_the_same_without_the_decorator(block, user_folder, capsys):
+    path = user_folder / "plain.py"
+    assert block.text.count("@ag.function\n") == 1
+    path.write_text(block.text.replace("@ag.function\n", ""))
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out == block.prints
+
+
 def run_command(line: str) -> None:
     """Run a command of the package; of a make target, see only that there is one and what it would do."""
     command, *arguments = shlex.split(line)
