@@ -354,6 +354,25 @@ def written_as_one_of_two(x):
     return one, other, found
 
 
+def emptied(values, log):
+    while values:
+        try:
+            values.pop()
+        finally:
+            log.append(0.0)
+
+
+def popped_as_one_of_two(x):
+    one, log = [x], [x]
+    for v in jnp.arange(3.0):
+        if x < v:
+            one = [p - q for p, *_, q in zip(one, log, one[1:])]
+        emptied([*one], log)
+        while len(one) > 2 and one[-1] != one.pop():
+            pass
+    return len(one)
+
+
 def from_one_iteration_to_the_next(x):
     found, k = "none", 0
     while k < x:
@@ -377,6 +396,7 @@ def as_elements(x):
     ("program", "words"),
     [
         (written_as_one_of_two, "writes a list that a traced condition selected"),
+        (popped_as_one_of_two, "writes a list that a traced condition selected"),
         (from_one_iteration_to_the_next, "'found' changes type in this staged loop"),
         (as_elements, "a list whose length is traced, holds elements of different structure"),
         (lambda x: [x] if x > 0 else {"x": x}, "return values of different types"),

@@ -181,24 +181,20 @@ class Snapshot:
         self._functions = _with_loop_bodies(function for function in functions if function is not None)
         pairs = (pair for function in self._functions for pair in _cells([function]).items())
         cells = {id(cell): CellVariable(name, cell) for name, cell in pairs}
-        self._variables: list[Variable] = [*cells.values()]
-        self._variables += [each for each in variables if id(getattr(each, "cell", None)) not in cells]
-        self._values = [variable.get() for variable in self._variables]
+        taken = [*cells.values(), *(each for each in variables if id(getattr(each, "cell", None)) not in cells)]
+        self._held: list[tuple[Variable, Any]] = [(variable, variable.get()) for variable in taken]
 
     def add(self, variable: Variable) -> None:
         """Take one more place into the snapshot, with what it holds now."""
-        self._variables.append(variable)
-        self._values.append(variable.get())
+        self._held.append((variable, variable.get()))
 
     def drop(self, owners: Collection[int]) -> None:
         """Take the places in these containers and objects, by identity, out of the snapshot."""
-        pairs = zip(self._variables, self._values, strict=True)
-        kept = [(each, value) for each, value in pairs if id(getattr(each, "owner", None)) not in owners]
-        self._variables, self._values = [each for each, _ in kept], [value for _, value in kept]
+        self._held = [pair for pair in self._held if id(getattr(pair[0], "owner", None)) not in owners]
 
     def places(self) -> list[Variable]:
         """What the snapshot is of."""
-        return self._variables
+        return [variable for variable, _ in self._held]
 
     @property
     def functions(self) -> list[Any]:
@@ -211,39 +207,34 @@ class Snapshot:
             for name in function.__code__.co_names:
                 if name in function.__globals__:
                     yield function.__globals__[name]
-        yield from (variable.get() for variable in self._variables)
+        yield from (variable.get() for variable, _ in self._held)
 
     def reachable_before(self, apart_from: Variable | None = None) -> Iterator[Any]:
         """What the bodies' variables, ``apart_from`` one, held when the snapshot was taken."""
-        pairs = zip(self._variables, self._values, strict=True)
-        yield from (value for variable, value in pairs if variable is not apart_from)
+        yield from (value for variable, value in self._held if variable is not apart_from)
 
     def value_of_cell(self, variable: CellVariable) -> Any:
         """What a cell held when the snapshot was taken; what it holds now if it is not of the snapshot."""
-        for other, value in zip(self._variables, self._values, strict=True):
+        for other, value in self._held:
             if isinstance(other, CellVariable) and other.cell is variable.cell:
                 return value
         return variable.get()
 
     def name_of(self, container: Any) -> str | None:
         """How a variable leads to this container: ``rows``, ``state['rows']``, ``self.rows``; None if none does, nearby."""
-        pairs = zip(self._variables, self._values, strict=True)
-        return name_from(
-            [(each.name, value) for each, value in pairs if isinstance(each, CellVariable | GlobalVariable)], container
-        )
+        named = [(each.name, value) for each, value in self._held if isinstance(each, CellVariable | GlobalVariable)]
+        return name_from(named, container)
 
     def rebound(self) -> list[types.CellType]:
         """The cells that hold something else now."""
-        pairs = zip(self._variables, self._values, strict=True)  # of others, to look is to read
-        return [each.cell for each, value in pairs if isinstance(each, CellVariable) and each.get() is not value]
+        return [each.cell for each, value in self._held if isinstance(each, CellVariable) and each.get() is not value]
 
     def changed(self) -> list[Variable]:
         """The places that hold something else now."""
-        pairs = zip(self._variables, self._values, strict=True)
-        return [variable for variable, value in pairs if variable.get() is not value]
+        return [variable for variable, value in self._held if variable.get() is not value]
 
     def restore(self) -> None:
-        for variable, value in zip(self._variables, self._values, strict=True):
+        for variable, value in self._held:
             if variable.get() is not value:
                 variable.set(value)
 
