@@ -5,6 +5,7 @@ from collections import defaultdict
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import autograph as ag
@@ -276,6 +277,48 @@ def test_what_jax_raises_is_raised_while_tracing():
 
     with pytest.raises(TypeError, match="incompatible shapes"):
         ag.function(f)(jnp.float32(-1))
+
+
+def reads_too_deep(n, x):
+    return x[0, n] if n > 2 else x[n]
+
+
+def writes_too_deep(n, x):
+    x = x + 1
+    if n > 2:
+        x[n, 0] = 0.0
+    return x
+
+
+def item_of_a_number(n, x):
+    return n[0] if n > 2 else n
+
+
+def handles_too_many_indices(n, x):
+    try:
+        if n > 2:
+            return x[n, n]
+    except IndexError:
+        return -1.0
+    return x[n]
+
+
+@pytest.mark.parametrize("function", [reads_too_deep, writes_too_deep, item_of_a_number])
+def test_too_many_indices_in_a_branch(function):
+    x = np.array([1.0, 2.0, 3.0], np.float32)
+    g = ag.function(function)
+    assert np.array_equal(g(jnp.int32(1), jnp.array(x)), function(np.int32(1), x))
+    with pytest.raises(IndexError):
+        function(np.int32(3), x)
+    with pytest.raises(IndexError, match="Too many indices"):
+        g(jnp.int32(3), jnp.array(x))
+
+
+def test_too_many_indices_in_a_try():
+    x = np.array([1.0, 2.0, 3.0], np.float32)
+    g = ag.function(handles_too_many_indices)
+    for n in (1, 3):
+        assert g(jnp.int32(n), jnp.array(x)) == handles_too_many_indices(n, x)
 
 
 def test_a_variable_without_a_value_in_a_branch():

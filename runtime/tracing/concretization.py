@@ -215,8 +215,10 @@ def of_arrays(error: BaseException) -> str | None:
     return said if said != text else None
 
 
-def is_of_numbers(error: BaseException) -> bool:
-    """Whether JAX says of an array what Python and NumPy say of any number: that it is no sequence."""
+def is_of_dimensions(error: BaseException) -> bool:
+    """Whether JAX says of an array what Python and NumPy say of numbers and arrays: that it is no sequence, or has fewer dimensions."""
+    if isinstance(error, IndexError):
+        return str(error).startswith("Too many indices: ")
     return isinstance(error, TypeError) and str(error) in ("iteration over a 0-d array", "len() of unsized object")
 
 
