@@ -205,8 +205,29 @@ def test_loops_sort():
     np.testing.assert_array_equal(jax.jit(jax.vmap(ag.convert(bubble_sort), (0, None)))(rows, 9), np.sort(rows))
 
 
-def test_no_branch_gives_an_array_that_it_writes_one_item_of():
-    traced = jax.make_jaxpr(ag.convert(bubble_sort))(VALUES, jnp.int32(6))
+def firsts(x, n):
+    """Where each of some numbers first occurs, in an array of a weak type."""
+    found = jnp.full(8, -1)
+    for k in range(n):
+        if found[x[k]] < 0:
+            found[x[k]] = k
+    return found
+
+
+def test_an_array_of_a_weak_type_stays_one():
+    x = jnp.array([5, 2, 5, 1, 2, 7])
+    for count in (0, 4, 6):
+        found = jax.jit(ag.convert(firsts))(x, count)
+        want = np.full(8, -1)
+        for k in reversed(range(count)):
+            want[x[k]] = k
+        np.testing.assert_array_equal(found, want)
+        assert found.weak_type
+
+
+@pytest.mark.parametrize("program, x", [(bubble_sort, VALUES), (firsts, jnp.array([5, 2, 5, 1, 2, 7]))])
+def test_no_branch_gives_an_array_that_it_writes_one_item_of(program, x):
+    traced = jax.make_jaxpr(ag.convert(program))(x, jnp.int32(6))
     branches = [e for e, _ in equations(traced.jaxpr) if e.primitive.name == "cond"]
     assert branches
     assert all(var.aval.size <= 1 for e in branches for var in e.outvars)

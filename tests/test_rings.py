@@ -14,6 +14,7 @@ import autograph as ag
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.rings import rings_in
 from tests.test_updates_in_place import SIZE, copies_in_loops
+from tests.test_writes_in_branches import depths_of_writes
 
 RNG = np.random.default_rng(0)
 GRAPH = RNG.integers(0, 80, (80, 4), np.int32)
@@ -220,6 +221,29 @@ def rotated_in_loops(jaxpr):
             rings = rings_in(scan.body, scan.consts, scan.carried)
             found += [] if rings is None else [len(rings.places)]
     return found
+
+
+def distances(graph, start):
+    distance = np.full(len(graph), -1)
+    distance[start] = 0
+    queue = collections.deque([start])
+    while queue:
+        ag.set_loop_options(maximum_length=330)
+        node = queue.popleft()
+        for k in range(4):
+            if distance[graph[node, k]] < 0:
+                distance[graph[node, k]] = distance[node] + 1
+                queue.append(graph[node, k])
+    return distance
+
+
+def test_a_cpu_appends_in_the_branch():
+    """A write after it would be one in each iteration."""
+    lowered = jax.jit(ag.convert(distances)).trace(*map(jnp.asarray, (GRAPH, 3))).lower(lowering_platforms=("cpu",))
+    text = lowered.as_text().partition("} do {")[2]
+    in_iterations = text.splitlines()[1]
+    depths = depths_of_writes(text)
+    assert len(depths) == 8 and min(depths) > len(in_iterations) - len(in_iterations.lstrip())
 
 
 @pytest.mark.parametrize("program, arguments", PROGRAMS, ids=lambda value: getattr(value, "__name__", ""))

@@ -123,7 +123,7 @@ def test_results_batches_and_derivatives(name):
         np.testing.assert_allclose(slopes[k], (ends[0] - ends[1]) / 0.06, rtol=1e-4)
 
 
-def writes(text):
+def depths_of_writes(text):
     """How deep the writes of a program stand, by the indentation of its text: a body of a branch is deeper than that of a loop."""
     return [len(line) - len(line.lstrip()) for line in text.splitlines() if "stablehlo.scatter" in line]
 
@@ -131,7 +131,7 @@ def writes(text):
 @pytest.mark.parametrize("name", ["bubble", "bubble_of_known_length", "counted", "two_arrays"])
 def test_a_cpu_writes_in_the_branch_and_a_tpu_after_it(name):
     traced = jax.jit(ag.convert(PROGRAMS[name])).trace(VALUES)
-    on_cpu, on_tpu = (writes(traced.lower(lowering_platforms=(each,)).as_text()) for each in ("cpu", "tpu"))
+    on_cpu, on_tpu = (depths_of_writes(traced.lower(lowering_platforms=(each,)).as_text()) for each in ("cpu", "tpu"))
     assert len(on_cpu) == len(on_tpu) and sum(on_cpu) > sum(on_tpu)
 
 

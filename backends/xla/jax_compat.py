@@ -707,6 +707,11 @@ def is_cast(equation: Any) -> bool:
     return name_of(equation) == "convert_element_type"
 
 
+def is_cast_of_weakness(equation: Any) -> bool:
+    """Whether its result is its operand, of a type that is weak or no longer."""
+    return is_cast(equation) and equation.invars[0].aval.dtype == equation.outvars[0].aval.dtype
+
+
 def slice_like(equation: Any, array: Any, starts: Sequence[Any], result: Any) -> Any:
     """The equation of another ``dynamic_slice``."""
     params = {**equation.params, "slice_sizes": result.aval.shape}

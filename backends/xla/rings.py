@@ -143,7 +143,7 @@ class _Ring:
 
     def row_or_none(self, index: Any) -> Any:
         """Where the row at an index is; an index out of range if there is none."""
-        return jnp.where((index >= 0) & (index < self.count), self.row(index), self.count)
+        return jnp.where((index >= 0) & (index < self.count), _wrapped(self.first + index, self.count), self.count)
 
     def index(self, atom: Any) -> Any:
         """An index as a number that can be added to."""
@@ -245,8 +245,8 @@ def _of_rings(equation: Any, values: list[Any]) -> list[Any]:
     window = jax_compat.scatter_window(equation)
     if window is not None and window[0][0] == 0 and window[1][0] == 1 and jax_compat.drops_out_of_range(equation):
         indices, new = array.index(jnp.asarray(others[0])), others[1]
-        places = indices.at[0].set(array.row_or_none(indices[0]))
-        return [array.with_(*bind_again(equation, [array.buffer, places, new]))]
+        start = jnp.concatenate([array.row_or_none(indices[0])[None], indices[1:]])
+        return [array.with_(*bind_again(equation, [array.buffer, start, new]))]
     if jax_compat.is_read_of_row(equation):
         index, *rest = (array.index(jnp.asarray(each)) for each in others)
         return bind_again(equation, [array.buffer, array.row(index), *rest])

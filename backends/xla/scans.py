@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import split
 from autograph.backends.xla.jax_compat import Kind, Scan, replay
-from autograph.backends.xla.optimize.lowered_bodies import lowered_body
+from autograph.backends.xla.optimize.lowered_bodies import lowered_body, with_writes
 from autograph.backends.xla.optimize.unrolling import iterations_at_once
 from autograph.backends.xla.platforms import PLATFORMS, Choices, choices_on
 from autograph.backends.xla.rings import has_rotation, rings_in
@@ -76,7 +76,9 @@ class _RingForm:
 
     def __call__(self, *operands: Any) -> list[Any]:
         found = _scan_of(self.params, operands)
-        rings = rings_in(found.body, found.consts, found.carried)
+        bodies = (with_writes(found.body, self.choices), found.body)
+        candidates = (rings_in(body, found.consts, found.carried) for body in bodies)
+        rings = next((each for each in candidates if each is not None), None)
         if rings is None:
             return self.otherwise(*operands)
         body = lowered_body(rings.body, self.choices)

@@ -25,7 +25,7 @@ from autograph.backends.base import LeafType, Output, Traced
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.branches import Stays, cond
 from autograph.backends.xla.jax_compat import ClosedJaxpr, is_literal, program_of, replay
-from autograph.backends.xla.leaf_types import cast, type_of
+from autograph.backends.xla.leaf_types import cast, retyped, type_of
 from autograph.backends.xla.optimize.earlier import MAX_INDEX_COST
 from autograph.backends.xla.optimize.rows import skip_rows_around
 from autograph.backends.xla.optimize.selects import equation_cost
@@ -126,16 +126,20 @@ class _Side:
         self.made = {var: equation for equation in self.jaxpr.eqns for var in equation.outvars}
 
     def origin(self, k: int) -> tuple[Any, list[Any]]:
-        """The array outside that a result is, but for writes, and these in order; (None, []) if it is no such thing."""
+        """The array outside that a result is, but for writes, and these in order; (None, []) if it is no such thing.
+
+        JAX writes to an array of a weak type, such as `jnp.full(n, -1)`, between two casts.
+        """
         leaf, writes = self.leaves[k], []
         if not isinstance(leaf, Output):
             return (leaf if isinstance(leaf, jax.Array) else None), []
         atom = self.jaxpr.outvars[leaf.index]
         while not is_literal(atom) and atom in self.made:
             equation = self.made[atom]
-            if not is_small_write(equation):
-                return None, []
-            writes.append(equation)
+            if not jax_compat.is_cast_of_weakness(equation):
+                if not is_small_write(equation):
+                    return None, []
+                writes.append(equation)
             atom = equation.invars[0]
         base = None if is_literal(atom) else self.outer.get(atom)
         return (base if isinstance(base, jax.Array) else None), writes[::-1]
@@ -211,7 +215,7 @@ class _Array:
         for pair in self.pairs:
             write = pair[0] or pair[1]
             array = write.primitive.bind(array, next(chosen), next(chosen), **write.params)
-        return array
+        return retyped(array, self.base.dtype, jax.typeof(self.base).weak_type)
 
 
 def _same(a: tuple[str, Any], b: tuple[str, Any]) -> tuple[Any, Any]:

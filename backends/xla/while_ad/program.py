@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import Flags, closure, dependents, requirements, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, replay, strong
-from autograph.backends.xla.optimize.lowered_bodies import lowered_body
+from autograph.backends.xla.optimize.lowered_bodies import lowered_body, with_writes
 from autograph.backends.xla.platforms import Choices, choices_on
 from autograph.backends.xla.rings import Rings, rings_in
 from autograph.backends.xla.tracing import (
@@ -69,6 +69,7 @@ class LoopProgram:
         self._made_smooth: ClosedJaxpr | None = None
         self._derivatives: dict[tuple[Flags, Flags], LoopProgram] = {}
         self._on = functools.cache(self._lowered)
+        self._written = functools.cache(self._with_writes)
         self._ringed = functools.cache(self._around_rings)
         self._forms = functools.cache(self._in_chunks_of)  # one function for all platforms that have it
 
@@ -130,7 +131,7 @@ class LoopProgram:
         """The loop as it is lowered for a platform: of consts and start, one after the other, the last carry."""
         choices = choices_on(platform)
         if self.in_rings is not None:
-            return self._ringed(self.in_rings[1].form_on(platform))
+            return self._in_rings_on(platform, self._written(choices))
         if choices.chunk > 1 and self.chunks is not None:
             return self._forms(choices.chunk)
         return self._on(choices)._forms(1)
@@ -151,6 +152,12 @@ class LoopProgram:
         """The loop with the arrays that iterations rotate as rings, if there are any."""
         rings = rings_in(self.body, self.consts, len(self.carry_avals))
         return None if rings is None else (rings, self.like(rings.body, rings.program(self.test)))
+
+    def _in_rings_on(self, platform: str, written: LoopProgram) -> Callable[..., list[Any]]:
+        """The form with rings, ``written`` if what goes into its branches leaves them rings."""
+        loop = self if written.in_rings is None else written
+        assert loop.in_rings is not None
+        return loop._ringed(loop.in_rings[1].form_on(platform))
 
     def _around_rings(self, form: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
         assert self.in_rings is not None
@@ -181,7 +188,12 @@ class LoopProgram:
 
     def _lowered(self, choices: Choices) -> LoopProgram:
         """The loop with its body as a platform has it: to be lowered, not to be differentiated or mapped."""
-        body = lowered_body(self.body, choices)
+        return self._of_body(lowered_body(self.body, choices))
+
+    def _with_writes(self, choices: Choices) -> LoopProgram:
+        return self._of_body(with_writes(self.body, choices))
+
+    def _of_body(self, body: ClosedJaxpr) -> LoopProgram:
         return self if body is self.body else self.like(body, self.test)
 
     def closure(self, consts: Sequence[bool], carry: Sequence[bool], *, smoothly: bool) -> Flags:
