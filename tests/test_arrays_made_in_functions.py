@@ -13,6 +13,7 @@ import autograph as ag
 from autograph import StagingError
 from tests import (
     augmented_array_programs,
+    in_place_function_programs,
     kept_array_programs,
     known_array_programs,
     local_array_programs,
@@ -51,7 +52,13 @@ GIVEN = [A(3, 1, 2), A(-1, 2, 0.5)]
 
 
 @pytest.mark.parametrize(
-    "program", [*shared_array_programs.CASES, *kept_array_programs.CASES, *known_array_programs.CASES]
+    "program",
+    [
+        *shared_array_programs.CASES,
+        *kept_array_programs.CASES,
+        *known_array_programs.CASES,
+        *in_place_function_programs.CASES,
+    ],
 )
 def test_what_one_name_writes_all_names_show(program):
     compiled, of_jaxs, jitted = ag.function(program), ag.function(program), jax.jit(ag.convert(program))

@@ -12,8 +12,9 @@ import gast
 from autograph._analysis.array_paths import path_of, root_of
 from autograph._analysis.children import walk
 from autograph._analysis.positions import Position, extent, outermost_loops
+from autograph.runtime.code.array_facts import METHODS
 
-_IN_PLACE = frozenset(["sort", "fill", "partition", "put"])
+_IN_PLACE = frozenset(name for name, facts in METHODS.items() if facts.first)
 
 
 def open_slices(parts: Sequence[gast.AST]) -> dict[int, bool]:

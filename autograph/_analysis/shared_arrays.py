@@ -32,6 +32,7 @@ from autograph._analysis.children import children, walk
 from autograph._analysis.open_slices import open_slices
 from autograph._analysis.positions import lines_of
 from autograph._analysis.scopes import bound_names, declared_names, parameter_names, walk_scope
+from autograph.runtime.code.array_facts import BY_LAST_NAME, METHODS
 
 
 class SharedWrites(NamedTuple):
@@ -353,8 +354,6 @@ class _Lines:
                     self.by_attributes[line].add(written.attr)
 
 
-_METHODS_IN_PLACE = frozenset(["fill", "put", "partition", "sort", "resize", "byteswap", "setfield", "__setitem__"])
-_FUNCTIONS_IN_PLACE = frozenset(["copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at"])
 _KEEPING = frozenset([Callee.KEEPS, Callee.TAKES, Callee.METHOD, Callee.USERS, Callee.UNKNOWN, Callee.ANY])
 
 
@@ -425,13 +424,16 @@ def _writes(parts: Sequence[gast.AST], resolve: Resolve) -> Iterator[tuple[gast.
 
 def _written_by(call: gast.Call, resolve: Resolve) -> list[gast.AST]:
     """What a method of arrays, or a function of NumPy's, writes to in place."""
-    outs = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
+    named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    written = [named["out"]] if "out" in named else []
     operands = getattr(resolve(call.func), "nin", None)  # of a ufunc, which may be given `out` after them
-    outs += call.args[operands:] if isinstance(operands, int) else []
-    written = [part for out in outs for part in (out.elts if isinstance(out, gast.Tuple) else [out])]
-    name = name_of(call.func)
-    if isinstance(call.func, gast.Attribute) and name in _METHODS_IN_PLACE:
-        written.append(call.func.value)
-    if name in _FUNCTIONS_IN_PLACE:
-        written += argument_values(call)
-    return written
+    written += call.args[operands:] if isinstance(operands, int) else []
+    if (function := BY_LAST_NAME.get(name_of(call.func))) is not None:
+        written += function.written(call.args, named, _may_be)
+    if isinstance(call.func, gast.Attribute) and (method := METHODS.get(call.func.attr)) is not None:
+        written += method.written([call.func.value, *call.args], named, _may_be)
+    return [part for each in written for part in (each.elts if isinstance(each, gast.Tuple) else [each])]
+
+
+def _may_be(node: gast.AST, value: bool) -> bool:
+    return not isinstance(node, gast.Constant) or node.value == value

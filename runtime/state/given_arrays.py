@@ -52,6 +52,10 @@ class PlaceOfArray(Assignable):
     kind: Any  # its class in Python, `numpy.ndarray` or `jax.Array`
 
     @property
+    def _type(self) -> LeafType:
+        return LeafType(self.shape, jax.dtypes.canonicalize_dtype(self.dtype))
+
+    @property
     def ndim(self) -> int:
         """The number of dimensions."""
         return len(self.shape)
@@ -222,6 +226,14 @@ class PlaceOfArray(Assignable):
             return self._viewed(Component(name), self.shape)
         return self._itself() if name == "real" else as_place(jnp.zeros(self.shape, self._type.dtype), kind=self.kind)
 
+    def conj(self) -> Any:
+        """The complex conjugate: of real numbers, the array itself."""
+        if not np.issubdtype(self.dtype, np.complexfloating):
+            return self._itself()
+        return as_place(jnp.conj(self.value), kind=self.kind)
+
+    conjugate = conj
+
     @property
     def flat(self) -> Any:
         """The array with one dimension, whose items may be written."""
@@ -299,6 +311,7 @@ class GivenArray(PlaceOfArray, Variable):
 
     __slots__ = ("is_written", "number")
     kind = np.ndarray
+    _type = Variable._type  # type: ignore[misc]  # the slot, which is its own
 
     def __init__(self, array: Any, number: int, label: str) -> None:
         self.number, self.is_written = number, False
@@ -372,10 +385,6 @@ class LocalArray(PlaceOfArray):
     def dtype(self) -> Any:
         """The dtype."""
         return self.held.dtype
-
-    @property
-    def _type(self) -> LeafType:
-        return LeafType(self.shape, jax.dtypes.canonicalize_dtype(self.dtype))
 
     def become(self, value: Any) -> None:
         """Hold this array, of the same shape and dtype, from now on."""
@@ -499,10 +508,6 @@ class ArrayView(PlaceOfArray):
         """The dtype."""
         whole = self._base.dtype
         return self._key.dtype_of(whole) if isinstance(self._key, Rearrangement) else whole
-
-    @property
-    def _type(self) -> LeafType:
-        return LeafType(self.shape, jax.dtypes.canonicalize_dtype(self.dtype))
 
     def _change(self, new: Callable[[Any], Any]) -> Self:
         self._base.become(with_part(self._base.value, self._key, self._fitted(new(self))))

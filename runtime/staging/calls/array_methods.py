@@ -8,15 +8,13 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.code.array_facts import METHODS, NOTHING
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.state.given_arrays import LocalArray
-from autograph.runtime.tracing.caller_arrays import METHODS_IN_PLACE, will_write
+from autograph.runtime.tracing.caller_arrays import will_write
 from autograph.runtime.tracing.locations import user_line, user_location
 from autograph.runtime.tracing.recording import hold_arrays
-
-_OF_NUMPYS = frozenset(["sort", "__setitem__", "byteswap", "setfield"])
-"""Others of NumPy's arrays, with those in place that JAX's have too."""
 
 
 class ArrayMethods(InTrace):
@@ -48,8 +46,7 @@ class ArrayMethods(InTrace):
             is_copy = called.__name__ == "sort" and owner.kind is not np.ndarray and not self._is_sort(*user_line())
             return owner.sorted_copy if is_copy else None
         if isinstance(owner, np.ndarray):
-            is_writing = called.__name__ in METHODS_IN_PLACE or called.__name__ in _OF_NUMPYS
-            return self._of_known(called) if is_writing else None
+            return self._of_known(called) if METHODS.get(called.__name__, NOTHING).first else None
         if called == owner.sort:  # of a value, JAX makes a sorted copy
             will_write(owner)
             if self._is_sort(*user_line()):
