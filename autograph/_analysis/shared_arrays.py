@@ -185,7 +185,7 @@ class _Function:
         is_unpacked = isinstance(target, gast.Tuple | gast.List)
         is_kept = not is_unpacked and own not in self.locals
         for lead in found:
-            lead = lead._replace(least=lead.least + (is_unpacked and not self.leads.is_whole(value)))
+            lead = lead.part(int(is_unpacked and not self.leads.is_whole(value)))
             self.shared.share(lead)
             if is_kept:
                 self.kept.share(lead)
@@ -207,7 +207,7 @@ class _Function:
         least = 1 + (isinstance(target, gast.Tuple | gast.List) and not isinstance(iterated, gast.Call))
         is_whole = self.leads.is_whole(iterated)
         for lead in self.leads.of(iterated):
-            self.shared.share(lead if is_whole else lead._replace(least=lead.least + least))
+            self.shared.share(lead if is_whole else lead.part(least))
 
     def _match(self, part: gast.AST) -> None:
         names = [each.name for each in walk(part) if isinstance(each, gast.MatchAs | gast.MatchStar) and each.name]
@@ -306,7 +306,7 @@ def shared_writes(
         frozenset(calls),
         frozenset(part.lineno for part in parts if isinstance(part, gast.Expr) and _is_method(part.value, {"sort"})),
         frozenset(line for part in parts if _may_make_array(part) for line in lines_of(part)),
-        {line: by_item for each in functions for line, by_item in open_slices(each.own).items()},
+        {line: by_item for each in functions for line, by_item in open_slices(each.own, leads).items()},
     )
 
 
@@ -331,9 +331,10 @@ class _Lines:
             leading = [*prefixes(path)]
             leading += [start + ELEMENTS for start in leading if path[len(start) :].startswith("[")]
             dimensions = [
-                max(least[start] - path[len(start.removesuffix(ELEMENTS)) :].count("["), 0)
+                max(least[start] - depth, -1 if not depth else 0)
                 for start in leading
                 if start in least
+                for depth in [path[len(start.removesuffix(ELEMENTS)) :].count("[")]
             ]
             if root in parameters - returned and not is_whole:
                 dimensions.append(0)

@@ -17,7 +17,15 @@ import numpy as np
 from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.state.array_elements import as_lists, item_of
-from autograph.runtime.state.array_keys import is_view, part_of, plain_key, shape_of, static_key, with_part
+from autograph.runtime.state.array_keys import (
+    is_view,
+    is_view_of_one,
+    part_of,
+    plain_key,
+    shape_of,
+    static_key,
+    with_part,
+)
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.assignable import Assignable
 from autograph.runtime.state.commits import VariableLock
@@ -87,7 +95,7 @@ class PlaceOfArray(Assignable):
     def view_at(self, key: Any) -> Any:
         """What an index returns where that is a view; None where it is an element, or a copy."""
         shape = shape_of(self.shape, key) if is_view(key) else ()
-        return self._viewed(key, shape) if shape else None
+        return self._viewed(key, shape) if shape or is_view_of_one(key) else None
 
     def __getitem__(self, key: Any) -> Any:
         found = self.view_at(key)

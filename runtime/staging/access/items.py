@@ -498,7 +498,7 @@ class Items(InTrace):
 
     def _refuse_shared(self, target: Any) -> None:
         """Make the trace again, in which arrays are places, if this write is to be seen by other names than that which it is by."""
-        if self._is_shared(target):
+        if self._is_shared(target, 1):
             hold_arrays(cannot_hold())
 
     def will_write_known(self, target: Any) -> None:
@@ -513,15 +513,19 @@ class Items(InTrace):
         if self._is_shared(target) or not converter.names_of_arrays.sees_write(user_line()):
             hold_arrays(cannot_hold())
 
-    def _is_shared(self, target: Any) -> bool:
-        """Whether other names than that which it is written by may lead to an array, in a trace in which it is a value."""
-        if LOCAL.repeated is None or LOCAL.places or not (np.ndim(target) or isinstance(target, np.ndarray)):
+    def _is_shared(self, target: Any, least: int = 0) -> bool:
+        """Whether other names than that which it is written by may lead to an array, in a trace in which it is a value.
+
+        Args:
+          least: the number of dimensions that count for none; 1 if it is no number, of which each name has its own.
+        """
+        if LOCAL.repeated is None or LOCAL.places:
             return False
         if isinstance(target, np.ndarray) and not target.ndim:
             return True  # JAX may read it when the program is complete
         converter = self.converter()
         return converter is not None and converter.names_of_arrays.is_shared(
-            user_line(), lines_around, max(np.ndim(target), 1), LOCAL.repeated.entry
+            user_line(), lines_around, max(np.ndim(target), least), LOCAL.repeated.entry
         )
 
     def _set(self, array: Any, key: Any, value: Any) -> Any:

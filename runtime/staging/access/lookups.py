@@ -62,7 +62,7 @@ from autograph.runtime.staging.access.list_writes import ListWrites, counted_fro
 from autograph.runtime.staging.access.masks import Masks
 from autograph.runtime.staging.access.slices import Slices
 from autograph.runtime.staging.access.user_methods import user_method
-from autograph.runtime.state.array_keys import is_view
+from autograph.runtime.state.array_keys import is_view, is_view_of_one
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.chosen_arrays import place_of
 from autograph.runtime.state.given_arrays import as_place, is_given
@@ -171,7 +171,7 @@ class Lookups(InTrace):
             and is_view(_plain(key) if not has_span(key) else key)
         ):
             found = self._item_of_array(target, key)
-            if np.ndim(found):
+            if np.ndim(found) or is_view_of_one(key):
                 follow([found], [target])
             return found
         if has_contents(target):
