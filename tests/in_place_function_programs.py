@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import queue
 
 import numpy as np
 
@@ -134,6 +135,51 @@ def a_number_and_its_copy(x):
     return s, t
 
 
+def written_at_tuples_of_arrays(x):
+    m, order = np.zeros((3, 3)), np.array([2, 0, 1])
+    n = m
+    for k in range(2):
+        m[...] = x
+        m[np.diag_indices(3)] += k
+        if x[0] > k:
+            m[np.arange(3), order] = x * 2
+            m[(order, order)] -= x
+    return n, n[np.diag_indices(3)], n[order, 0]
+
+
+class Shelf:
+    """With methods that are called as those of arrays are."""
+
+    def __init__(self):
+        self.rows = []
+
+    def put(self, row):
+        self.rows.append(row)
+
+    def fill(self, row):
+        self.rows.append(row)
+
+    def item(self, k):
+        return self.rows[k]
+
+    def sum(self):
+        return self.rows[0].sum()
+
+
+def kept_by_methods_of_such_names(x):
+    shelf, waiting = Shelf(), queue.Queue()
+    a, b, c = x * 2, x * 3, x * 4
+    shelf.put(a)
+    shelf.fill(b)
+    waiting.put(c)
+    a[0] = b[1] = c[2] = 50
+    total = shelf.sum()
+    shelf.item(0)[1] = 7
+    row = shelf.item(1)
+    row[0] = 9
+    return a, b, shelf.rows[1], total, waiting.get()
+
+
 def shuffled_constants(x):
     p = np.arange(6.0)
     q = p
@@ -158,5 +204,7 @@ CASES = [
     views_of_one_element,
     writes_to_views_of_one_element,
     a_number_and_its_copy,
+    written_at_tuples_of_arrays,
+    kept_by_methods_of_such_names,
     shuffled_constants,
 ]

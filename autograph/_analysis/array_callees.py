@@ -67,10 +67,12 @@ def _is_of_at(owner: gast.AST) -> bool:
 def _of_method(name: str) -> Callee:
     if name == "copy":
         return Callee.COPY
-    if name in METHODS:
-        return Callee.NEW if METHODS[name].returns is Returns.NEW else Callee.OWN_VIEW
-    if name in _TEXTS:
-        return Callee.NEW
+    if name == "put":  # of a queue, perhaps
+        return Callee.METHOD
+    if name in METHODS and METHODS[name].returns is not Returns.NEW:
+        return Callee.OWN_VIEW
+    if name in METHODS or name in _TEXTS:  # unless a class of the user's has one of this name
+        return Callee.USERS
     return Callee.TAKES if name in _TAKES else Callee.METHOD
 
 

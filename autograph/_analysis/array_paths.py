@@ -173,6 +173,8 @@ class Leads:
         elif what in (Callee.METHOD, Callee.USERS, Callee.UNKNOWN):
             name = "*" if what is Callee.UNKNOWN else name_of(call.func)
             yield Lead("", 0, Event("leads", name))
+            if what is Callee.UNKNOWN:  # a partial, perhaps, which has arguments
+                yield Lead("", 0, Event("returns", name))
             for part in given:
                 for lead in self.of(part):
                     yield lead._replace(by=lead.by or Event("returns", name))

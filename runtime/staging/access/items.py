@@ -34,6 +34,7 @@ from autograph.runtime.staging.access.lookups import Lookups, _plain, as_index, 
 from autograph.runtime.staging.access.masks import Taken, has_mask
 from autograph.runtime.staging.access.operations import check_cast
 from autograph.runtime.staging.access.user_methods import user_method
+from autograph.runtime.state.array_keys import plain_key
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.given_arrays import cannot_hold, is_given
 from autograph.runtime.state.spans import has_span
@@ -109,7 +110,7 @@ class Items(InTrace):
         target, value = used(target), read(value)
         will_write(target)
         if is_given(target):
-            self._write_given(target, lambda array: self.set_item(array, key, plain(value)))
+            self._write_given(target, lambda array: self.set_item(array, plain_key(key), plain(value)))
             return target
         if type(target) is OneOf:
             if any(map(is_given, candidates_of(target))):
@@ -271,7 +272,7 @@ class Items(InTrace):
     def take_item(self, target: Any, key: Any) -> Any:
         """``target[key]`` for `update_taken`, which may come when the target has changed."""
         if is_given(target):
-            target = target.value
+            target, key = target.value, plain_key(key)
         if isinstance(target, PaddedArray):
             return self.lookups.get_item(target, key)
         if (has_span(key) and not has_contents(target)) or (self._is_array_now(target, key) and has_mask(key)):
@@ -286,7 +287,9 @@ class Items(InTrace):
         if is_given(target):
             if target.kind is np.ndarray and (type(taken) is Taken or np.ndim(taken)):
                 check_cast(symbol, target.dtype, value)
-            self._write_given(target, lambda array: self.update_taken(array, key, taken, symbol, plain(value)))
+            self._write_given(
+                target, lambda array: self.update_taken(array, plain_key(key), taken, symbol, plain(value))
+            )
             return target
         if type(taken) is not Taken:
             if self.journal.is_open and isinstance(target, np.ndarray) and isinstance(taken, np.ndarray):
