@@ -37,7 +37,7 @@ class NamesOfArrays:
         Args:
           at: the file, and the line in it.
           around: returns those of the calls around it.
-          dimensions: how many the array has.
+          dimensions: how many the array has; 0 if it may be a number.
         """
         filename, line = at
         for first, found in self._shared.get(filename, {}).items():
@@ -45,6 +45,8 @@ class NamesOfArrays:
                 return True
             if any(self._happens(event, dimensions) for event in found.by_events.get(line, ())):
                 return True
+            if not dimensions:
+                continue
             if any(self._attributes.get(name, dimensions) < dimensions for name in found.by_attributes.get(line, ())):
                 return True
             is_entry = (filename, first) == entry

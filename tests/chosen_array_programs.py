@@ -82,6 +82,27 @@ def exchanged(m, c):
     return m, other, source
 
 
+def exchanged_in_a_dict(m, c):
+    held = {"old": m, "new": np.zeros((4, 3))}
+    first, k = held["old"], 0
+    while k < 3 + c:
+        held["new"][:] = held["old"] * 2
+        held["new"][0] = k
+        held["old"], held["new"] = held["new"], held["old"]
+        k += 1
+    return m, first, held["old"], held["new"]
+
+
+def exchanged_in_a_list(m, c):
+    held = [m, np.zeros((4, 3))]
+    k = 0
+    while k < 2 + c:
+        held[1][k] = held[0][k - 1] + k
+        held[0], held[1] = held[1], held[0]
+        k += 1
+    return m, held
+
+
 def found_or_none(m, c):
     best = None
     for i in range(4):

@@ -330,11 +330,18 @@ def of_what_is_used_no_more(x, n):
     return part.sum()
 
 
+def of_a_name_bound_anew(x, n):
+    part = x[:n]
+    part = part * 2
+    part[0] = 7
+    return part.sum(), x
+
+
 SEEN = [
     *(of_a_head, of_a_written_tail, of_a_head_in_place, of_the_whole, of_the_whole_in_a_loop, of_one_of_two),
     *(of_a_part_of_one, by_a_method),
 ]
-UNSEEN = [of_a_copy, before_and_after_use, of_slices_in_a_loop, of_what_is_used_no_more]
+UNSEEN = [of_a_copy, before_and_after_use, of_slices_in_a_loop, of_what_is_used_no_more, of_a_name_bound_anew]
 
 
 @pytest.mark.parametrize("of_argument", [True, False], ids=["argument", "array"])

@@ -13,6 +13,7 @@ import autograph as ag
 from autograph import StagingError
 from tests import (
     augmented_array_programs,
+    in_place_function_programs,
     kept_array_programs,
     known_array_programs,
     local_array_programs,
@@ -51,7 +52,13 @@ GIVEN = [A(3, 1, 2), A(-1, 2, 0.5)]
 
 
 @pytest.mark.parametrize(
-    "program", [*shared_array_programs.CASES, *kept_array_programs.CASES, *known_array_programs.CASES]
+    "program",
+    [
+        *shared_array_programs.CASES,
+        *kept_array_programs.CASES,
+        *known_array_programs.CASES,
+        *in_place_function_programs.CASES,
+    ],
 )
 def test_what_one_name_writes_all_names_show(program):
     compiled, of_jaxs, jitted = ag.function(program), ag.function(program), jax.jit(ag.convert(program))
@@ -195,6 +202,22 @@ def test_what_is_refused():
         np.random.shuffle(x)
         return x
 
+    def shuffled_by_its_own(x):
+        p, q = np.arange(2.0), np.ones(2)
+        np.random.default_rng(0).shuffle(p if x[0] > 0 else q)
+        return p, q
+
+    def shuffled_in_a_branch(x):
+        p = np.arange(2.0)
+        if x[0] > 0:
+            np.random.shuffle(p)
+        return p
+
+    def cast(x):
+        p = np.zeros(2, int)
+        np.add(x, 0.5, out=p)
+        return p
+
     def printed(x):
         print(x[0])
         t = x.copy()
@@ -203,9 +226,26 @@ def test_what_is_refused():
     for run in (ag.function, lambda f: jax.jit(ag.convert(f))):
         with pytest.raises(StagingError, match="random numbers are drawn once, while tracing"):
             run(shuffled)(A(1, 2))
+        with pytest.raises(StagingError, match="random numbers are drawn once, while tracing"):
+            run(shuffled_by_its_own)(A(1, 2))
+        with pytest.raises(StagingError, match="inside a staged statement draws once, while tracing"):
+            run(shuffled_in_a_branch)(A(1, 2))
+        with pytest.raises(TypeError, match=r"add with `out` writes float32 to an array of int"):
+            run(cast)(A(1, 2))
     with pytest.raises(StagingError, match="This writes to an array that other names may lead to"):
         jax.jit(ag.convert(printed))(A(1, 2))
     agree(ag.function(printed)(A(1, 2)), (7, A(5, 2)))
+
+
+def test_numbers_of_numpys_own_source_are_drawn_while_tracing_in_a_branch_too():
+    def program(x):
+        np.random.seed(0)
+        y = x
+        if x > 0:
+            y = x + np.random.permutation(5)[0] + np.random.rand()
+        return y
+
+    agree(program(2.0), ag.function(program)(jnp.float32(2)))
 
 
 @pytest.mark.parametrize("kinds", [(np.array, jnp.array), (jnp.array, np.array)])

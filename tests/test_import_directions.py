@@ -19,6 +19,8 @@ from tests.rooms import ROOT, modules
 
 ASSEMBLY = "autograph._api"
 ERRORS = "autograph.runtime.errors"
+FACTS = "autograph.runtime.code.array_facts"
+COMMON = {ERRORS, FACTS}  # standard library only, so that all may import them
 PROTOCOL = "autograph.backends.base"
 PROTOCOLS = {
     PROTOCOL,
@@ -31,7 +33,7 @@ PROTOCOLS = {
     "autograph.backends.thread",
 }  # what backends do, what they say of programs, and what they share with the runtime
 
-# Beside itself and errors.py. The face is `__init__.py` and `_api.py`, which puts all together.
+# Beside itself and what is common. The face is `__init__.py` and `_api.py`, which puts all together.
 MAY_IMPORT = {
     "face": {"compiler", "runtime", "backends"},
     "compiler": set(),
@@ -112,11 +114,11 @@ def complaint(module: str, target: str) -> str | None:
         return f"{top} is no package of its own: write autograph.{top}"
     if top == "tests":
         return "tests are not shipped"
-    if module == ERRORS and top not in sys.stdlib_module_names:
-        return "errors.py is standard library only, so that all may import it"
+    if module in COMMON and top not in sys.stdlib_module_names:
+        return "all may import this module, so it is standard library only"
     if top == "jax":
         return _complaint_about_jax(module, here, target)
-    if top != "autograph" or target == ERRORS or (here == "runtime" and target in PROTOCOLS):
+    if top != "autograph" or target in COMMON or (here == "runtime" and target in PROTOCOLS):
         return None
     if (reason := _complaint_about_layers(module, target)) is not None:
         return reason
@@ -282,6 +284,7 @@ def test_every_room_is_looked_at():
         ("runtime/staging/access/items.py", "from autograph.runtime.staging.statements import conditionals"),
         ("runtime/staging/statements/conditionals.py", "from autograph.runtime.staging.operators import Operators"),
         ("runtime/errors.py", "import numpy"),
+        ("runtime/code/array_facts.py", "import numpy"),
         ("runtime/errors.py", "from .variables import Variable"),
         ("backends/xla/leaf_types.py", "from autograph.runtime.state.variables import Variable"),
         ("backends/xla/leaf_types.py", "import jax._src.core"),
@@ -307,6 +310,7 @@ def test_a_wrong_import_is_found(tmp_path, file, statement):
         ("autograph/__init__.py", "from ._api import function as function"),
         ("autograph/_api.py", "from autograph.backends.xla import control_flow\nimport jax"),
         ("autograph/_convert.py", "import gast\nfrom autograph.runtime.errors import ConversionError"),
+        ("autograph/_passes/loops.py", "from autograph.runtime.code.array_facts import METHODS"),
         ("autograph/_passes/loops.py", "from .._analysis import liveness\nfrom . import breaks"),
         ("runtime/errors.py", "from __future__ import annotations\nimport traceback"),
         ("runtime/function/function.py", "import jax.numpy as jnp\nfrom autograph.backends.base import Backend"),
@@ -333,6 +337,7 @@ def _violations_of(root: Path, file: str, statement: str) -> list[str]:
     others += ["autograph/_passes/breaks.py", "runtime/errors.py", "runtime/state/variables.py", "tools/cli.py"]
     others += [
         "runtime/layouts/kinds.py",
+        "runtime/code/array_facts.py",
         "runtime/code/library_table.py",
         "runtime/layouts/optional.py",
         "runtime/staging/operators.py",

@@ -9,26 +9,16 @@ from typing import Any
 
 import gast
 
+from autograph.runtime.code.array_facts import BY_LAST_NAME, METHODS, Returns
+
 Resolve = Callable[[gast.AST], object]  # what a called expression represents now; None where that cannot be told
 
 _PURE = frozenset(["autograph", "numpy", "jax", "jaxlib", "math", "cmath", "scipy"])
 _TREES = ("jax.tree", "jax.tree_util", "jax._src.tree", "jax._src.tree_util")
-_OF_NUMPY = """
-    asarray asanyarray ascontiguousarray reshape ravel transpose squeeze swapaxes moveaxis rollaxis expand_dims diagonal real imag
-    atleast_1d atleast_2d atleast_3d broadcast_to broadcast_arrays flip fliplr flipud rot90 split array_split hsplit vsplit dsplit
-    nditer ndenumerate require matrix_transpose permute_dims
-"""
-_OF_ARRAYS_AND_TEXTS = """
-    all any argmax argmin argpartition argsort astype choose clip compress conj conjugate cumprod cumsum dot fill flatten item
-    max mean min nonzero partition prod put repeat resize round searchsorted sort std sum take tobytes tolist trace var
-    join format split strip startswith endswith upper lower index count
-"""
+_OF_TEXTS = "join format split strip startswith endswith upper lower index count"
 _OF_BUILTINS = "list tuple set dict frozenset sorted reversed iter zip enumerate map filter next min max getattr vars"
 _OF_CONTAINERS = "get pop popleft popitem setdefault items values keys most_common __getitem__ __next__ send"
-_NUMPYS_VIEWS, _NEW, _PARTS, _TAKES = (
-    frozenset(names.split()) for names in (_OF_NUMPY, _OF_ARRAYS_AND_TEXTS, _OF_BUILTINS, _OF_CONTAINERS)
-)
-_VIEWS = frozenset(["reshape", "ravel", "view", "transpose", "squeeze", "swapaxes", "diagonal"])
+_TEXTS, _PARTS, _TAKES = (frozenset(names.split()) for names in (_OF_TEXTS, _OF_BUILTINS, _OF_CONTAINERS))
 
 
 class Callee(Enum):
@@ -77,10 +67,12 @@ def _is_of_at(owner: gast.AST) -> bool:
 def _of_method(name: str) -> Callee:
     if name == "copy":
         return Callee.COPY
-    if name in _NEW:
-        return Callee.NEW
-    if name in _VIEWS:
+    if name == "put":  # of a queue, perhaps
+        return Callee.METHOD
+    if name in METHODS and METHODS[name].returns is not Returns.NEW:
         return Callee.OWN_VIEW
+    if name in METHODS or name in _TEXTS:  # unless a class of the user's has one of this name
+        return Callee.USERS
     return Callee.TAKES if name in _TAKES else Callee.METHOD
 
 
@@ -92,7 +84,8 @@ def _of_object(represented: Any, is_library: Callable[[object], bool]) -> Callee
         return Callee.PART
     root = module.partition(".")[0]
     if root in _PURE:
-        return Callee.VIEW if root == "numpy" and name in _NUMPYS_VIEWS else Callee.NEW
+        is_new = root != "numpy" or name not in BY_LAST_NAME or BY_LAST_NAME[name].returns is Returns.NEW
+        return Callee.NEW if is_new else Callee.VIEW
     if module == "builtins" and not isinstance(represented, types.MethodType):
         is_error = isinstance(represented, type) and issubclass(represented, BaseException)
         return Callee.PART if name in _PARTS else Callee.KEEPS if is_error or name == "setattr" else Callee.NEW

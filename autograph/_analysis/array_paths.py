@@ -37,13 +37,17 @@ class Lead(NamedTuple):
     """A path that an expression leads to, "" for one that is not known; with ``[*]`` after it if only the elements are those of a list.
 
     Attributes:
-      least: the greatest number of dimensions with which an array has no such part.
+      least: the greatest number of dimensions with which an array has no such part; -1 if it is an array in any case, and no number.
       by: what has to be so; None if nothing has.
     """
 
     path: str
     least: int = 0
     by: Event | None = None
+
+    def part(self, depth: int) -> Lead:
+        """What an element leads to, of an element and so on."""
+        return self._replace(least=max(self.least, 0) + depth) if depth else self
 
 
 def path_of(node: gast.AST) -> str | None:
@@ -121,13 +125,16 @@ class Leads:
             yield Lead("")
         elif (path := path_of(value)) is not None:
             yield Lead(path)
-            numbers, is_whole = 0, False
+            numbers, whole = 0, None
             while isinstance(value, gast.Subscript):
                 index = value.slice.elts if isinstance(value.slice, gast.Tuple) else [value.slice]
                 numbers += len(index)
-                is_whole = is_whole or any(isinstance(each, gast.Slice) or _is_ellipsis(each) for each in index)
+                if any(map(_is_ellipsis, index)):
+                    whole = -1
+                elif whole is None and any(isinstance(each, gast.Slice) for each in index):
+                    whole = 0
                 value = value.value
-                yield Lead(path_of(value) or "", 0 if is_whole else numbers)
+                yield Lead(path_of(value) or "", numbers if whole is None else whole)
             if isinstance(value, gast.Attribute) and value.attr in PARTS:
                 yield Lead(path_of(value.value) or "")
         elif isinstance(value, gast.Attribute | gast.Subscript):  # a part of what a call returns, say
@@ -150,7 +157,8 @@ class Leads:
         what = self.callee(call.func)
         given = argument_values(call)
         if what in (Callee.OWN_VIEW, Callee.TAKES) and isinstance(call.func, gast.Attribute):
-            yield from self.of(call.func.value)
+            found = self.of(call.func.value)
+            yield from found if what is Callee.TAKES else map(_whole, found)
         elif what is Callee.COPY:
             path = path_of(call.func.value)
             yield from [] if path is None else [Lead(path + ELEMENTS)]
@@ -165,12 +173,14 @@ class Leads:
         elif what in (Callee.METHOD, Callee.USERS, Callee.UNKNOWN):
             name = "*" if what is Callee.UNKNOWN else name_of(call.func)
             yield Lead("", 0, Event("leads", name))
+            if what is Callee.UNKNOWN:  # a partial, perhaps, which has arguments
+                yield Lead("", 0, Event("returns", name))
             for part in given:
                 for lead in self.of(part):
                     yield lead._replace(by=lead.by or Event("returns", name))
         elif what in (Callee.VIEW, Callee.ANY):
             for part in given:
-                yield from self.of(part)
+                yield from self.of(part) if what is Callee.ANY else map(_whole, self.of(part))
 
 
 def argument_values(call: gast.Call) -> list[gast.AST]:
@@ -180,7 +190,12 @@ def argument_values(call: gast.Call) -> list[gast.AST]:
 
 def _parts(found: Iterable[Lead]) -> Iterator[Lead]:
     """What the elements of that lead to which these lead to."""
-    return (lead._replace(least=lead.least + 1) for lead in found)
+    return (lead.part(1) for lead in found)
+
+
+def _whole(lead: Lead) -> Lead:
+    """What a view of that leads to which this leads to: an array, of one element too."""
+    return lead if lead.least else lead._replace(least=-1)
 
 
 def _is_ellipsis(node: gast.AST) -> bool:

@@ -9,14 +9,16 @@ from collections.abc import Iterator, Sequence
 
 import gast
 
-from autograph._analysis.array_paths import path_of, root_of
+from autograph._analysis.array_paths import Leads, path_of, root_of
 from autograph._analysis.children import walk
-from autograph._analysis.positions import Position, extent, outermost_loops
+from autograph._analysis.positions import NEVER, Position, extent, outermost_loops
+from autograph.runtime.code.array_facts import METHODS
 
-_IN_PLACE = frozenset(["sort", "fill", "partition", "put"])
+_BLOCKS = ("body", "orelse", "finalbody")
+_IN_PLACE = frozenset(name for name, facts in METHODS.items() if facts.first)
 
 
-def open_slices(parts: Sequence[gast.AST]) -> dict[int, bool]:
+def open_slices(parts: Sequence[gast.AST], leads: Leads) -> dict[int, bool]:
     """The lines of such slices, each with whether items are written; else, ``y += v`` only.
 
     Args:
@@ -41,22 +43,64 @@ def open_slices(parts: Sequence[gast.AST]) -> dict[int, bool]:
     writes: dict[str, list[tuple[str, bool, Position]]] = {}
     for write in _writes(parts):
         writes.setdefault(root_of(write[0]), []).append(write)
+    anew = _Rebindings(parts, leads)
     for each, name, whole in bound:
         begins, ends = extent(each)
+        lasts, in_iteration = anew.after(each, name)
         around = [loop for loop in loops if not loop[0] <= begins < loop[1]]
         for path, is_item, position in (*writes.get(name, ()), *writes.get(root_of(whole), ())):
+            if root_of(path) == name and (position >= lasts or (in_iteration and position < begins)):
+                continue
             if root_of(path) == name:
                 is_shown = any(
                     _is_after(read, position, loops) for read in reads.get(root_of(whole), ()) if read > ends
                 )
                 is_shown = is_shown or any(loop[0] <= begins and position <= loop[1] for loop in loops)
             elif path == whole or path.startswith((f"{whole}[", f"{whole}.")):
-                is_shown = position >= begins and any(_is_after(read, position, around) for read in reads.get(name, ()))
+                read_while = [
+                    read for read in reads.get(name, ()) if read < lasts and not (in_iteration and read < begins)
+                ]
+                is_shown = position >= begins and any(_is_after(read, position, around) for read in read_while)
             else:
                 continue
             if is_shown:
                 lines[each.lineno] = lines.get(each.lineno, False) or is_item
     return lines
+
+
+class _Rebindings:
+    """Where names are bound to what is no part of what they were bound to before."""
+
+    def __init__(self, parts: Sequence[gast.AST], leads: Leads) -> None:
+        self._blocks: list[tuple[Position, Position, bool]] = []  # each with whether all of it runs if it is begun
+        self._jumps: list[Position] = []
+        self._found: list[tuple[str, tuple[Position, Position]]] = []
+        for part in parts:
+            if isinstance(part, gast.Break | gast.Continue):
+                self._jumps.append(extent(part)[0])
+            elif isinstance(part, gast.Assign):
+                for target in part.targets:
+                    if isinstance(target, gast.Name) and all(
+                        root_of(lead.path) != target.id for lead in leads.of(part.value)
+                    ):
+                        self._found.append((target.id, extent(part)))
+            for field in _BLOCKS:
+                block = getattr(part, field, None)
+                if isinstance(block, list) and block:
+                    is_whole = field != "body" or not isinstance(part, gast.Try | gast.With | gast.AsyncWith)
+                    self._blocks.append((extent(block[0])[0], extent(block[-1])[1], is_whole))
+
+    def after(self, bound: gast.Assign, name: str) -> tuple[Position, bool]:
+        """Where a name is, in any case, next bound anew after an assignment, and whether that is in each iteration of its loops."""
+        begins, ends = extent(bound)
+        for position in sorted(position for same, position in self._found if same == name):
+            around = [block for block in self._blocks if block[0] <= position[0] < block[1]]
+            if position[0] < ends or any(ends <= jump < position[0] for jump in self._jumps):
+                continue
+            if all(block[2] and block[0] <= begins < block[1] for block in around):
+                own = [block for block in self._blocks if block[0] <= begins < block[1]]
+                return position[1], len(own) == len(around)
+        return NEVER, False
 
 
 def _names_in(target: gast.AST, value: gast.AST) -> Iterator[tuple[str, gast.AST]]:

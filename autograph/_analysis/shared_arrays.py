@@ -32,6 +32,7 @@ from autograph._analysis.children import children, walk
 from autograph._analysis.open_slices import open_slices
 from autograph._analysis.positions import lines_of
 from autograph._analysis.scopes import bound_names, declared_names, parameter_names, walk_scope
+from autograph.runtime.code.array_facts import BY_LAST_NAME, METHODS
 
 
 class SharedWrites(NamedTuple):
@@ -184,7 +185,7 @@ class _Function:
         is_unpacked = isinstance(target, gast.Tuple | gast.List)
         is_kept = not is_unpacked and own not in self.locals
         for lead in found:
-            lead = lead._replace(least=lead.least + (is_unpacked and not self.leads.is_whole(value)))
+            lead = lead.part(int(is_unpacked and not self.leads.is_whole(value)))
             self.shared.share(lead)
             if is_kept:
                 self.kept.share(lead)
@@ -206,7 +207,7 @@ class _Function:
         least = 1 + (isinstance(target, gast.Tuple | gast.List) and not isinstance(iterated, gast.Call))
         is_whole = self.leads.is_whole(iterated)
         for lead in self.leads.of(iterated):
-            self.shared.share(lead if is_whole else lead._replace(least=lead.least + least))
+            self.shared.share(lead if is_whole else lead.part(least))
 
     def _match(self, part: gast.AST) -> None:
         names = [each.name for each in walk(part) if isinstance(each, gast.MatchAs | gast.MatchStar) and each.name]
@@ -305,7 +306,7 @@ def shared_writes(
         frozenset(calls),
         frozenset(part.lineno for part in parts if isinstance(part, gast.Expr) and _is_method(part.value, {"sort"})),
         frozenset(line for part in parts if _may_make_array(part) for line in lines_of(part)),
-        {line: by_item for each in functions for line, by_item in open_slices(each.own).items()},
+        {line: by_item for each in functions for line, by_item in open_slices(each.own, leads).items()},
     )
 
 
@@ -330,9 +331,10 @@ class _Lines:
             leading = [*prefixes(path)]
             leading += [start + ELEMENTS for start in leading if path[len(start) :].startswith("[")]
             dimensions = [
-                max(least[start] - path[len(start.removesuffix(ELEMENTS)) :].count("["), 0)
+                max(least[start] - depth, -1 if not depth else 0)
                 for start in leading
                 if start in least
+                for depth in [path[len(start.removesuffix(ELEMENTS)) :].count("[")]
             ]
             if root in parameters - returned and not is_whole:
                 dimensions.append(0)
@@ -353,8 +355,6 @@ class _Lines:
                     self.by_attributes[line].add(written.attr)
 
 
-_METHODS_IN_PLACE = frozenset(["fill", "put", "partition", "sort", "resize", "byteswap", "setfield", "__setitem__"])
-_FUNCTIONS_IN_PLACE = frozenset(["copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at"])
 _KEEPING = frozenset([Callee.KEEPS, Callee.TAKES, Callee.METHOD, Callee.USERS, Callee.UNKNOWN, Callee.ANY])
 
 
@@ -425,13 +425,16 @@ def _writes(parts: Sequence[gast.AST], resolve: Resolve) -> Iterator[tuple[gast.
 
 def _written_by(call: gast.Call, resolve: Resolve) -> list[gast.AST]:
     """What a method of arrays, or a function of NumPy's, writes to in place."""
-    outs = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
+    named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    written = [named["out"]] if "out" in named else []
     operands = getattr(resolve(call.func), "nin", None)  # of a ufunc, which may be given `out` after them
-    outs += call.args[operands:] if isinstance(operands, int) else []
-    written = [part for out in outs for part in (out.elts if isinstance(out, gast.Tuple) else [out])]
-    name = name_of(call.func)
-    if isinstance(call.func, gast.Attribute) and name in _METHODS_IN_PLACE:
-        written.append(call.func.value)
-    if name in _FUNCTIONS_IN_PLACE:
-        written += argument_values(call)
-    return written
+    written += call.args[operands:] if isinstance(operands, int) else []
+    if (function := BY_LAST_NAME.get(name_of(call.func))) is not None:
+        written += function.written(call.args, named, _may_be)
+    if isinstance(call.func, gast.Attribute) and (method := METHODS.get(call.func.attr)) is not None:
+        written += method.written([call.func.value, *call.args], named, _may_be)
+    return [part for each in written for part in (each.elts if isinstance(each, gast.Tuple) else [each])]
+
+
+def _may_be(node: gast.AST, value: bool) -> bool:
+    return not isinstance(node, gast.Constant) or node.value == value

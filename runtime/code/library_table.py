@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from autograph.runtime.code.array_facts import FUNCTIONS, METHODS, OPERATORS
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -79,11 +81,9 @@ def _known() -> dict[str, Entry]:
     say(
         _PURE, "enum numbers abc fractions decimal _decimal string re time datetime textwrap struct statistics builtins"
     )
-    say(_WRITING, "setitem delitem iadd iconcat methodcaller call", "operator.")
-    say(
-        _WRITING, "setitem delitem iadd iand iconcat ifloordiv ilshift imatmul imod imul ior ipow irshift", "_operator."
-    )
-    say(_WRITING, "isub itruediv ixor call", "_operator.")
+    for module in ("operator.", "_operator."):
+        say(_WRITING, "setitem delitem iconcat methodcaller call", module)
+        say(_WRITING, " ".join(OPERATORS), module)
     say(_WRITING, "UserDict UserList ChainMap", "collections.")
     say(_LOOKING, "namedtuple", "collections.")
     say(_WRITING, "exec eval", "builtins.")
@@ -124,8 +124,13 @@ def _known() -> dict[str, Entry]:
             "vectorize piecewise apply_along_axis apply_over_axes frompyfunc fromfunction fromiter",
             f"{arrays}.",
         )
-    say(_WRITING, "copyto put place putmask fill_diagonal put_along_axis ufunc.at", "numpy.")
-    say(_WRITING, "fill sort put partition itemset resize setfield setflags byteswap __setitem__", "numpy.ndarray.")
+    say(_WRITING, " ".join(name for name, facts in FUNCTIONS.items() if facts.first and not facts.option))
+    say(
+        _WRITING,
+        " ".join(name for name, facts in METHODS.items() if facts.first and not facts.option),
+        "numpy.ndarray.",
+    )
+    say(_WRITING, "setflags", "numpy.ndarray.")
     say(_WRITING.over(_ONCE), "random", "numpy.")
     say(_ONCE, "ufunc.at", "numpy.")
     return found

@@ -14,8 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.selected import STAGING
+from autograph.runtime.code.array_facts import facts_of
+from autograph.runtime.code.library_table import full_name
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
-from autograph.runtime.containers.writing_functions import DRAWING, WRITING, at, into, itself_or
+from autograph.runtime.containers.writing_functions import DRAWING, WRITING, at, into, itself_or, nan_to_num
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.statement_variables import items_of_sequence, value_of
 from autograph.runtime.state.array_operators import plain
@@ -71,20 +73,19 @@ def joined(target: Any, key: Any) -> Any:
 
 def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
     is_itself = function in (np.asarray, np.asanyarray)
-    # What is first is written, or returned.
-    takes_first = is_itself or function in WRITING or getattr(function, "__name__", None) == "at"
+    facts = facts_of(full_name(function))
+    facts = facts._replace(out=function.nin) if isinstance(function, np.ufunc) else facts
 
     def call(*args: Any, **kwargs: Any) -> Any:
         traced = any(map(has_tracer, args)) or (kwargs and any(map(has_tracer, kwargs.values())))
-        out: Any = args[function.nin :] if isinstance(function, np.ufunc) else ()
-        out = out or ((args[:1] or tuple(kwargs.values())) if takes_first else kwargs.get("out"))
-        targets = out if isinstance(out, tuple) else (out,)
-        if not traced and not any(map(places_in, targets)):
-            for target in targets if out is not None and not is_itself else ():
+        written = [*facts.written(args, kwargs)]
+        targets = [each for out in written for each in (out if isinstance(out, tuple) else (out,))]
+        if not traced and not any(map(places_in, args[:1] if is_itself else targets)):
+            for target in targets:
                 LANGUAGE.operators.will_write_known(target)
             return function(*args, **kwargs)
-        if out is not None and not takes_first:
-            return into(function, call, args, kwargs)
+        if written and not facts.first:
+            return into(function, call, args, kwargs, facts.out)
         if any(map(is_traced_list, (*args, *kwargs.values()))):  # of which NumPy makes arrays
             named = {name: _as_array(value) for name, value in kwargs.items()}
             return LANGUAGE.operators.call(function)(*map(_as_array, args), **named)
@@ -157,7 +158,7 @@ def _numpy_twins() -> dict[Any, Callable[..., Any]]:
     for function in (np.asarray, np.asanyarray):
         twins[function] = itself_or(jnp.asarray)
     twins.update({np.ascontiguousarray: jnp.asarray, np.asfortranarray: jnp.asarray, np.polyfit: _polyfit})
-    twins.update({np.ndenumerate: _ndenumerate, np.nditer: _nditer, np.clip: clip})
+    twins.update({np.ndenumerate: _ndenumerate, np.nditer: _nditer, np.clip: clip, np.nan_to_num: nan_to_num})
     for function in (np.sort, np.argsort, np.partition, np.argpartition):
         twins[function] = _of_any_kind(twins[function])
     twins.update(WRITING)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import random
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,22 +20,43 @@ from autograph.runtime.state.writes_in_place import in_place
 from autograph.runtime.tracing.locations import user_location
 
 
-def into(function: Any, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The results of a function of NumPy's, ``call``, written into the array that is its ``out``, which is returned."""
+def into(
+    function: Any, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], position: int | None
+) -> Any:
+    """The results of a function of NumPy's, ``call``, written into the array that is its ``out``, which is returned.
+
+    Args:
+      position: that of ``out``.
+    """
     named = dict(kwargs)
     out = named.pop("out", None)
     if out is None:
-        args, (out, *more) = args[: function.nin], args[function.nin :]
-        out = (out, *more) if more else out
+        args, (out, *more) = args[:position], args[position:]
+        if isinstance(function, np.ufunc):
+            out = (out, *more) if more else out
+        else:
+            named |= zip([*inspect.signature(function).parameters][len(args) + 1 :], more, strict=False)
     if isinstance(out, tuple) and len(out) == 1:
         (out,) = out
     where = named.pop("where", True) if isinstance(function, np.ufunc) else True
+    casting = named.pop("casting", "same_kind")
     what = f"{function.__name__} with `out`"
     results = call(*args, **named)
     targets, found = (out, results) if isinstance(out, tuple) else ((out,), (results,))
-    for target, result in zip(targets, found, strict=True):
-        in_place(target, functools.partial(_where, where, result), what)
-    return out
+    made = [_written(target, result, where, casting, what) for target, result in zip(targets, found, strict=True)]
+    return tuple(made) if isinstance(out, tuple) else out
+
+
+def _written(target: Any, result: Any, where: Any, casting: Any, what: str) -> Any:
+    if target is None:
+        return result
+    dtypes = jnp.result_type(result), place_of(target).dtype
+    if not np.can_cast(*dtypes, casting):
+        raise TypeError(
+            f"{user_location()}\n  {what} writes {dtypes[0]} to an array of {dtypes[1]}, which NumPy does not cast to it ({casting!r})."
+        )
+    in_place(target, functools.partial(_where, where, result), what)
+    return target
 
 
 def _where(where: Any, new: Any, old: Any) -> Any:
@@ -50,6 +72,15 @@ def at(twin: Any, name: str) -> Callable[..., None]:
         in_place(a, lambda old: twin.at(old, plain(indices), *more, inplace=False), f"{name}.at")
 
     return write
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """`np.nan_to_num`, which may write into the array that it is given."""
+    found = jnp.nan_to_num(plain(x), nan=nan, posinf=posinf, neginf=neginf)
+    if copy:
+        return found
+    in_place(x, lambda _: found, "np.nan_to_num")
+    return x
 
 
 def itself_or(twin: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,22 +123,24 @@ def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> No
     in_place(arr, new, "np.put_along_axis")
 
 
-def _drawn_while_tracing(name: str) -> Callable[..., Any]:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise StagingError(
-            f"{user_location()}\n  {name} is given traced values, but NumPy's and Python's random numbers are drawn once, while tracing.\n"
-            "  Use autograph.random: x = autograph.random.permutation(x), autograph.random.set_seed(s) with a Python number."
-        )
+def refuse_drawn(name: str) -> NoReturn:
+    """Refuse a call of a random number generator with traced arguments."""
+    raise StagingError(
+        f"{user_location()}\n  {name} is given traced values, but NumPy's and Python's random numbers are drawn once, while tracing.\n"
+        "  Use autograph.random: x = autograph.random.permutation(x), autograph.random.set_seed(s) with a Python number."
+    )
 
-    return refuse
+
+def _refusing_draw(name: str) -> Callable[..., NoReturn]:
+    return lambda *args, **kwargs: refuse_drawn(name)
 
 
 DRAWING: Mapping[Any, Callable[..., Any]] = types.MappingProxyType(
     {
-        np.random.shuffle: _drawn_while_tracing("np.random.shuffle"),
-        np.random.permutation: _drawn_while_tracing("np.random.permutation"),
-        np.random.seed: _drawn_while_tracing("np.random.seed"),
-        random.Random.seed: _drawn_while_tracing("random.seed"),
+        np.random.shuffle: _refusing_draw("np.random.shuffle"),
+        np.random.permutation: _refusing_draw("np.random.permutation"),
+        np.random.seed: _refusing_draw("np.random.seed"),
+        random.Random.seed: _refusing_draw("random.seed"),
     }
 )
 WRITING: Mapping[Any, Callable[..., Any]] = types.MappingProxyType(

@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 
+from autograph.runtime.code.array_facts import METHODS, NOTHING
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.effects.failed_calls import cause_of
 from autograph.runtime.effects.outcomes import refuse_large_int
@@ -32,7 +33,7 @@ from autograph.runtime.staging.access.numbers import OF_TRACED_NUMBERS
 from autograph.runtime.staging.operators import Operators
 from autograph.runtime.state.local_arrays import with_places, without_places
 from autograph.runtime.tracing.births import OperatorsAsked, TraceAgain
-from autograph.runtime.tracing.caller_arrays import METHODS_IN_PLACE, will_write
+from autograph.runtime.tracing.caller_arrays import will_write
 from autograph.runtime.tracing.concretization import (
     is_of_operands,
     line_of_operator,
@@ -113,7 +114,7 @@ def _called(made: Operators, conversion: Conversion, args: Any, kwargs: Any) -> 
             hold_arrays(error)
         raise
     except (TypeError, OverflowError, AttributeError) as error:  # JAX's errors about values are `TypeError`s
-        if isinstance(error, AttributeError) and error.name in METHODS_IN_PLACE:
+        if isinstance(error, AttributeError) and METHODS.get(error.name or "", NOTHING).first:
             will_write(error.obj)
             hold_arrays(error)
         line = line_of_operator(error, made.converter.is_converted_code) if _is_of_operator(error) else None

@@ -545,8 +545,9 @@ def _held_by(part: Any) -> Any:
 
 def described(part: Any, attribute: str | None = None) -> str:
     """What is written, in an error's words: a container, or an attribute of an object."""
-    kind = type(part).__name__ if is_plain_object(part) else class_name(part)
-    return f"{kind}.{attribute} of an object" if attribute is not None else f"{_article(kind)} {kind}"
+    kind = class_name(part)
+    is_named = attribute is not None and not hasattr(type(part), "__autograph_is_plain__")
+    return f"{kind}.{attribute} of an object" if is_named else f"{_article(kind)} {kind}"
 
 
 def refused(subject: str, line: str, where: str, other: str, name: str | None = None) -> StagingError:

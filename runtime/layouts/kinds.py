@@ -552,6 +552,8 @@ def sort_of_list(layout: Tree) -> Any:
 
 
 def is_cyclic(a: Layout, b: Layout, path: Any) -> bool:
-    """Whether one of these, within another object, is that again."""
+    """Whether one of these, within another object, may be that again: what holds an array leads to nothing else."""
     leaves = [each.value for each in (a, b) if isinstance(each, Static)]
-    return not isinstance(path, str) and not all(is_reference(each) or is_variable(each) for each in leaves)
+    return not isinstance(path, str) and not all(
+        is_reference(each) or hasattr(type(each), "__autograph_value__") for each in leaves
+    )

@@ -379,6 +379,8 @@ def has_contents(value: Any) -> bool:
 
 def class_name(value: Any) -> str:
     """The name of the class that a value has in Python."""
+    if hasattr(type(value), "__autograph_is_plain__"):  # an array of the program's
+        return "NumPy array"
     return str(value.kind_name) if has_contents(value) else type(value).__name__
 
 

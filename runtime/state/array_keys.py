@@ -41,6 +41,11 @@ def is_view(key: Any) -> bool:
     return all(map(_is_basic, key)) if isinstance(key, tuple) else _is_basic(key)
 
 
+def is_view_of_one(key: Any) -> bool:
+    """Whether what this key takes is a view of one element, and not the element, where it is without dimensions: ``x[0, ...]``."""
+    return any(part is ... for part in (key if isinstance(key, tuple) else (key,)))
+
+
 def is_number(part: Any) -> bool:
     """Whether a part of a key is an integer, traced or not."""
     if isinstance(part, bool | np.bool_) or part is None or isinstance(part, slice | str):

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, Protocol, Self
 
-import jax
 import numpy as np
 
-from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, one_of
 from autograph.runtime.state.array_keys import part_of
@@ -62,10 +60,6 @@ class ChosenArray(PlaceOfArray):
         """The class of the candidate in Python."""
         found = [kind_of(each) for each in candidates_of(self._chosen)]
         return found[0] if all(each is found[0] for each in found) else one_of(found, code_of(self._chosen))
-
-    @property
-    def _type(self) -> LeafType:
-        return LeafType(self.shape, jax.dtypes.canonicalize_dtype(self.dtype))
 
     def become(self, value: Any) -> None:
         """Let the candidate hold this array, of the same shape and dtype, from now on."""

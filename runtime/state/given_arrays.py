@@ -17,7 +17,15 @@ import numpy as np
 from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.state.array_elements import as_lists, item_of
-from autograph.runtime.state.array_keys import is_view, part_of, plain_key, shape_of, static_key, with_part
+from autograph.runtime.state.array_keys import (
+    is_view,
+    is_view_of_one,
+    part_of,
+    plain_key,
+    shape_of,
+    static_key,
+    with_part,
+)
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.assignable import Assignable
 from autograph.runtime.state.commits import VariableLock
@@ -52,6 +60,10 @@ class PlaceOfArray(Assignable):
     kind: Any  # its class in Python, `numpy.ndarray` or `jax.Array`
 
     @property
+    def _type(self) -> LeafType:
+        return LeafType(self.shape, jax.dtypes.canonicalize_dtype(self.dtype))
+
+    @property
     def ndim(self) -> int:
         """The number of dimensions."""
         return len(self.shape)
@@ -83,7 +95,7 @@ class PlaceOfArray(Assignable):
     def view_at(self, key: Any) -> Any:
         """What an index returns where that is a view; None where it is an element, or a copy."""
         shape = shape_of(self.shape, key) if is_view(key) else ()
-        return self._viewed(key, shape) if shape else None
+        return self._viewed(key, shape) if shape or is_view_of_one(key) else None
 
     def __getitem__(self, key: Any) -> Any:
         found = self.view_at(key)
@@ -222,6 +234,14 @@ class PlaceOfArray(Assignable):
             return self._viewed(Component(name), self.shape)
         return self._itself() if name == "real" else as_place(jnp.zeros(self.shape, self._type.dtype), kind=self.kind)
 
+    def conj(self) -> Any:
+        """The complex conjugate: of real numbers, the array itself."""
+        if not np.issubdtype(self.dtype, np.complexfloating):
+            return self._itself()
+        return as_place(jnp.conj(self.value), kind=self.kind)
+
+    conjugate = conj
+
     @property
     def flat(self) -> Any:
         """The array with one dimension, whose items may be written."""
@@ -299,6 +319,7 @@ class GivenArray(PlaceOfArray, Variable):
 
     __slots__ = ("is_written", "number")
     kind = np.ndarray
+    _type = Variable._type  # type: ignore[misc]  # the slot, which is its own
 
     def __init__(self, array: Any, number: int, label: str) -> None:
         self.number, self.is_written = number, False
@@ -372,10 +393,6 @@ class LocalArray(PlaceOfArray):
     def dtype(self) -> Any:
         """The dtype."""
         return self.held.dtype
-
-    @property
-    def _type(self) -> LeafType:
-        return LeafType(self.shape, jax.dtypes.canonicalize_dtype(self.dtype))
 
     def become(self, value: Any) -> None:
         """Hold this array, of the same shape and dtype, from now on."""
@@ -499,10 +516,6 @@ class ArrayView(PlaceOfArray):
         """The dtype."""
         whole = self._base.dtype
         return self._key.dtype_of(whole) if isinstance(self._key, Rearrangement) else whole
-
-    @property
-    def _type(self) -> LeafType:
-        return LeafType(self.shape, jax.dtypes.canonicalize_dtype(self.dtype))
 
     def _change(self, new: Callable[[Any], Any]) -> Self:
         self._base.become(with_part(self._base.value, self._key, self._fitted(new(self))))

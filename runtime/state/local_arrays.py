@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.code.array_facts import FUNCTIONS, Returns
 from autograph.runtime.layouts.one_of import chooses_values, is_one_of
 from autograph.runtime.layouts.pytrees import tree_map
 from autograph.runtime.layouts.statement_variables import value_of
@@ -17,30 +18,10 @@ from autograph.runtime.tracing.recording import LOCAL
 
 _OF_ANY_RANK = (np.array, np.zeros, np.ones, np.empty, np.full)
 
-_REARRANGING = (
-    np.ravel,
-    np.reshape,
-    np.transpose,
-    np.swapaxes,
-    np.moveaxis,
-    np.rollaxis,
-    np.squeeze,
-    np.expand_dims,
-    np.atleast_1d,
-    np.atleast_2d,
-    np.atleast_3d,
-    np.broadcast_to,
-    np.flip,
-    np.fliplr,
-    np.flipud,
-    np.rot90,
-    np.diagonal,
-    np.diag,
-    np.split,
-    np.array_split,
-    np.hsplit,
-    np.vsplit,
-    np.dsplit,
+_REARRANGING = tuple(
+    getattr(np, name)
+    for name in (name.partition(".")[2] for name, facts in FUNCTIONS.items() if facts.returns is Returns.MOVED)
+    if hasattr(np, name)  # in this version of NumPy
 )
 
 

@@ -17,9 +17,6 @@ from autograph.runtime.tracing.births import TraceAgain
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import hold_arrays
 
-METHODS_IN_PLACE = frozenset(["fill", "put", "partition", "resize"])
-"""Those of NumPy's arrays which JAX's have not."""
-
 
 class ArraysWritten(TraceAgain):
     """A trace writes in place to an array that its caller has, or depends on which of the caller's arrays are NumPy's.

@@ -108,6 +108,9 @@ KEEPS, RETURNS, LEADS = (lambda name, does=does: Event(does, name) for does in (
         ("b = f(a)\n    a[0] = 1", {3: {KEEPS("f"), RETURNS("f")}}),
         ("a = f(a)\n    a[0] = 1", {3: {KEEPS("f"), LEADS("f")}}),
         ("b = a.f()\n    b[0] = 1", {3: {LEADS("f")}}),
+        ("b = a.sum()\n    b[0] = 1", {3: {LEADS("sum")}}),
+        ("b = c.fill(a)\n    a[0] = 1", {3: {KEEPS("fill"), RETURNS("fill")}}),
+        ("b = p()\n    b[0] = 1", {3: {LEADS("*"), RETURNS("*")}}),
         ("g(a)\n    a[0] = 1", {3: {KEEPS("*")}}),
     ],
 )
@@ -129,7 +132,11 @@ def test_writes_that_other_names_show_if_functions_keep_or_return_arrays(body, l
         ("b = 1\n    return b", {}),
         (
             "return g(a)",
-            {KEEPS("f"): {(KEEPS("*"), 0)}, RETURNS("f"): {(RETURNS("*"), 0)}, LEADS("f"): {(LEADS("*"), 0)}},
+            {
+                KEEPS("f"): {(KEEPS("*"), 0)},
+                RETURNS("f"): {(RETURNS("*"), 0)},
+                LEADS("f"): {(LEADS("*"), 0), (RETURNS("*"), 0)},
+            },
         ),
     ],
 )

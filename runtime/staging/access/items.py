@@ -34,6 +34,7 @@ from autograph.runtime.staging.access.lookups import Lookups, _plain, as_index, 
 from autograph.runtime.staging.access.masks import Taken, has_mask
 from autograph.runtime.staging.access.operations import check_cast
 from autograph.runtime.staging.access.user_methods import user_method
+from autograph.runtime.state.array_keys import plain_key
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.given_arrays import cannot_hold, is_given
 from autograph.runtime.state.spans import has_span
@@ -109,7 +110,7 @@ class Items(InTrace):
         target, value = used(target), read(value)
         will_write(target)
         if is_given(target):
-            self._write_given(target, lambda array: self.set_item(array, key, plain(value)))
+            self._write_given(target, lambda array: self.set_item(array, plain_key(key), plain(value)))
             return target
         if type(target) is OneOf:
             if any(map(is_given, candidates_of(target))):
@@ -271,7 +272,7 @@ class Items(InTrace):
     def take_item(self, target: Any, key: Any) -> Any:
         """``target[key]`` for `update_taken`, which may come when the target has changed."""
         if is_given(target):
-            target = target.value
+            target, key = target.value, plain_key(key)
         if isinstance(target, PaddedArray):
             return self.lookups.get_item(target, key)
         if (has_span(key) and not has_contents(target)) or (self._is_array_now(target, key) and has_mask(key)):
@@ -286,7 +287,9 @@ class Items(InTrace):
         if is_given(target):
             if target.kind is np.ndarray and (type(taken) is Taken or np.ndim(taken)):
                 check_cast(symbol, target.dtype, value)
-            self._write_given(target, lambda array: self.update_taken(array, key, taken, symbol, plain(value)))
+            self._write_given(
+                target, lambda array: self.update_taken(array, plain_key(key), taken, symbol, plain(value))
+            )
             return target
         if type(taken) is not Taken:
             if self.journal.is_open and isinstance(target, np.ndarray) and isinstance(taken, np.ndarray):
@@ -498,7 +501,7 @@ class Items(InTrace):
 
     def _refuse_shared(self, target: Any) -> None:
         """Make the trace again, in which arrays are places, if this write is to be seen by other names than that which it is by."""
-        if self._is_shared(target):
+        if self._is_shared(target, 1):
             hold_arrays(cannot_hold())
 
     def will_write_known(self, target: Any) -> None:
@@ -513,15 +516,19 @@ class Items(InTrace):
         if self._is_shared(target) or not converter.names_of_arrays.sees_write(user_line()):
             hold_arrays(cannot_hold())
 
-    def _is_shared(self, target: Any) -> bool:
-        """Whether other names than that which it is written by may lead to an array, in a trace in which it is a value."""
-        if LOCAL.repeated is None or LOCAL.places or not (np.ndim(target) or isinstance(target, np.ndarray)):
+    def _is_shared(self, target: Any, least: int = 0) -> bool:
+        """Whether other names than that which it is written by may lead to an array, in a trace in which it is a value.
+
+        Args:
+          least: the number of dimensions that count for none; 1 if it is no number, of which each name has its own.
+        """
+        if LOCAL.repeated is None or LOCAL.places:
             return False
         if isinstance(target, np.ndarray) and not target.ndim:
             return True  # JAX may read it when the program is complete
         converter = self.converter()
         return converter is not None and converter.names_of_arrays.is_shared(
-            user_line(), lines_around, max(np.ndim(target), 1), LOCAL.repeated.entry
+            user_line(), lines_around, max(np.ndim(target), least), LOCAL.repeated.entry
         )
 
     def _set(self, array: Any, key: Any, value: Any) -> Any:

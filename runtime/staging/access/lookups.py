@@ -62,7 +62,7 @@ from autograph.runtime.staging.access.list_writes import ListWrites, counted_fro
 from autograph.runtime.staging.access.masks import Masks
 from autograph.runtime.staging.access.slices import Slices
 from autograph.runtime.staging.access.user_methods import user_method
-from autograph.runtime.state.array_keys import is_view
+from autograph.runtime.state.array_keys import is_view, is_view_of_one, plain_key
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.chosen_arrays import place_of
 from autograph.runtime.state.given_arrays import as_place, is_given
@@ -161,7 +161,7 @@ class Lookups(InTrace):
         if is_given(target):
             index = key if has_span(key) else _plain(key)
             if not is_view(index) or (has_span(key) and not self.slices.is_window(target, key)):
-                return as_place(self.get_item(target.value, key), kind=target.kind)
+                return as_place(self.get_item(target.value, plain_key(key)), kind=target.kind)
             self.check_bounds(target, as_index(key))
             found = target.view_at(index)
             return self._item_of_array(target.value, key) if found is None else found
@@ -171,7 +171,7 @@ class Lookups(InTrace):
             and is_view(_plain(key) if not has_span(key) else key)
         ):
             found = self._item_of_array(target, key)
-            if np.ndim(found):
+            if np.ndim(found) or is_view_of_one(key):
                 follow([found], [target])
             return found
         if has_contents(target):

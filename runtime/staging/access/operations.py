@@ -84,13 +84,14 @@ _UNARY: Mapping[str, tuple[str, Callable[..., Any]]] = types.MappingProxyType(
         "abs": ("__abs__", abs),
     }
 )
-_IN_PLACE: Mapping[str, Callable[[Any, Any], Any]] = types.MappingProxyType(
+IN_PLACE: Mapping[str, Callable[[Any, Any], Any]] = types.MappingProxyType(
     {
         f"{symbol}=": getattr(operator, f"i{name}")
         for symbol, (name, _) in _OPERATIONS.items()
         if hasattr(operator, f"i{name}")
     }
 )
+"""The functions of `operator` for ``x += y`` and its like, by what is written."""
 OPERATOR_FUNCTIONS: Mapping[Callable[..., Any], str] = types.MappingProxyType(
     {plain: symbol for symbol, (name, plain) in _OPERATIONS.items()}
     | {plain: symbol for symbol, (_, plain) in _UNARY.items()}
@@ -111,7 +112,7 @@ def check_cast(symbol: str, dtype: Any, value: Any) -> None:
     if getattr(value, "kind", None) is np.ndarray:  # a place
         value = np.empty(0, value.dtype)
     if isinstance(value, bool | int | float | complex | np.generic | np.ndarray) and symbol != "@=":
-        _IN_PLACE[symbol](np.empty(0, dtype), np.empty(0, np.asarray(value).dtype) if np.ndim(value) else value)
+        IN_PLACE[symbol](np.empty(0, dtype), np.empty(0, np.asarray(value).dtype) if np.ndim(value) else value)
 
 
 def _are_alike_containers(left: Any, right: Any) -> bool:
@@ -126,7 +127,7 @@ def _are_alike_containers(left: Any, right: Any) -> bool:
 def _function_of(symbol: str, count: int) -> Callable[..., Any]:
     if count == 1:
         return _UNARY[symbol][1]
-    return _OPERATIONS[symbol.removesuffix("=") if symbol in _IN_PLACE else symbol][1]
+    return _OPERATIONS[symbol.removesuffix("=") if symbol in IN_PLACE else symbol][1]
 
 
 def _are_lists(left: Any, right: Any) -> bool:
@@ -184,7 +185,7 @@ class Operations(InTrace):
             name, plain = _UNARY[symbol]
             method = user_method(class_of(operands[0]), name)
             return plain(*operands) if method is None else self.call(method)(*operands)
-        if symbol in _IN_PLACE:
+        if symbol in IN_PLACE:
             self._refuse_hidden(operands[1:])
             return self.in_place(symbol, *operands)
         self._refuse_hidden(operands)
@@ -199,7 +200,7 @@ class Operations(InTrace):
             LOCAL.places and is_given(operands[1]) and isinstance(operands[0], jax.Array | np.ndarray)
         ):  # JAX's operator makes no place
             return getattr(operands[1], f"__r{name}__")(operands[0])
-        plain = _IN_PLACE.get(written, plain)  # which words an error as Python does
+        plain = IN_PLACE.get(written, plain)  # which words an error as Python does
         found = self._dispatched(written or symbol, f"__{name}__", f"__r{name}__", plain, *operands)
         return self.checks.keys.noted(found) if type(found) is set else found
 
@@ -217,7 +218,7 @@ class Operations(InTrace):
 
     def _is_for_all(self, symbol: str, operands: Sequence[Any]) -> bool:
         """Whether a method of the user's does this, which takes a choice of references as it is."""
-        if symbol in _IN_PLACE:
+        if symbol in IN_PLACE:
             return False
         if symbol in _COMPARISONS:
             names = _COMPARISONS[symbol][:2]
@@ -262,10 +263,10 @@ class Operations(InTrace):
                         value = self.checks.items_in(value)
                     if symbol == "+=" and type(target) is list and has_contents(value):
                         return list.__iadd__(target, value)  # whose sum with one of Python's is another
-                    return _IN_PLACE[symbol](target, value)
+                    return IN_PLACE[symbol](target, value)
             elif self.journal.is_open and isinstance(target, np.ndarray):
                 refuse_array_written()
-            return _IN_PLACE[symbol](target, value)
+            return IN_PLACE[symbol](target, value)
         return self.operate(symbol[:-1], target, value, written=symbol)
 
     def has_own_equality(self, *values: Any) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import functools
+import operator
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
+import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.backends.selected import STAGING
@@ -18,7 +21,9 @@ from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, Co
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.perhaps import is_perhaps
 from autograph.runtime.layouts.statement_variables import has_contents
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.staging.access.operations import IN_PLACE
+from autograph.runtime.state.given_arrays import cannot_hold
+from autograph.runtime.tracing.recording import LOCAL, hold_arrays
 
 _NO_DEFAULT = object()
 _OF_ATTRIBUTES = frozenset(["__setattr__", "__delattr__"])
@@ -34,8 +39,8 @@ class ReportedWrites(InTrace):
       convert: the rewritten form of a function.
       call: what to call in place of a function.
       checks: what lists of traced length ask, as `TracedList` takes it.
-      get_attr: of `Operations`.
-      set_attr, del_attr, store_attr, remove_attr: of `Items`.
+      get_attr, operate: of `Operations`.
+      set_item, del_item, written_in_place, set_attr, del_attr, store_attr, remove_attr: of `Items`.
     """
 
     def __init__(
@@ -47,6 +52,10 @@ class ReportedWrites(InTrace):
         call: Callable[[Any], Any],
         checks: Any,
         get_attr: Callable[[Any, str], Any],
+        operate: Callable[..., Any],
+        set_item: Callable[[Any, Any, Any], Any],
+        del_item: Callable[[Any, Any], None],
+        written_in_place: Callable[[Any, Any], None],
         set_attr: Callable[[Any, str, Any], None],
         del_attr: Callable[[Any, str], None],
         store_attr: Callable[[Any, str, Any, Callable[[str, Any], None]], None],
@@ -57,7 +66,8 @@ class ReportedWrites(InTrace):
         self.convert = convert
         self.call = call
         self.checks = checks
-        self.get_attr = get_attr
+        self.get_attr, self.operate = get_attr, operate
+        self.set_item, self.del_item, self.written_in_place = set_item, del_item, written_in_place
         self.set_attr = set_attr
         self.del_attr = del_attr
         self.store_attr = store_attr
@@ -69,6 +79,9 @@ class ReportedWrites(InTrace):
             builtins.getattr: self._getattr,
             builtins.setattr: self._setattr,
             builtins.delattr: self._delattr,
+            operator.setitem: self._setitem,
+            operator.delitem: self.del_item,
+            **{function: functools.partial(self._in_place, symbol) for symbol, function in IN_PLACE.items()},
             **{function: self._in_python(function, twin) for function, twin in written_in_c().items()},
         }
 
@@ -88,6 +101,14 @@ class ReportedWrites(InTrace):
 
     def _delattr(self, target: Any, name: str, /) -> None:
         self.del_attr(target, name)
+
+    def _setitem(self, target: Any, key: Any, value: Any, /) -> None:
+        self.written_in_place(self.set_item(target, key, value), target)
+
+    def _in_place(self, symbol: str, target: Any, value: Any, /) -> Any:
+        if isinstance(target, jax.Array | np.ndarray) and np.ndim(target):
+            hold_arrays(cannot_hold())  # no variable is bound to what takes the place of a value
+        return self.operate(symbol, target, value)
 
     def _in_python(self, function: Any, twin: Callable[[], types.FunctionType]) -> Callable[..., Any]:
         """``function``, and its converted twin in Python where traced values meet it, or its writes are asked for."""

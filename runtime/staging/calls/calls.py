@@ -55,6 +55,7 @@ _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _CALLING_AT_RUN_TIME: frozenset[Any] = frozenset([jax.pure_callback, io_callback, jax.debug.callback])
 # Of those that are given dicts and objects of which only some paths have set a key or an attribute.
 _ARRAYS = (jax.core.Tracer, jax.Array, np.ndarray, LocalArray)
+_GENERATORS = (np.random.Generator, np.random.RandomState)
 _COPYING = (copy.copy, copy.deepcopy, dataclasses.replace, getattr, setattr, id, dict, collections.Counter, type)
 _KNOWING_METHODS = frozenset(
     [
@@ -148,10 +149,16 @@ class Calls(InTrace):
         return self.converted(called)
 
     def converted(self, called: Any) -> Any:
-        kind = type(called)
         if LOCAL.repeated is not None and isinstance(owner := getattr(called, "__self__", None), _ARRAYS):
-            if (written := self._operators.array_methods.writing(called, owner)) is not None:
-                return written
+            methods = self._operators.array_methods
+            return methods.writing(called, owner) or methods.with_out(called, owner, self._other(called))
+        if LOCAL.repeated is not None and isinstance(owner, _GENERATORS) and called.__name__ == "shuffle":
+            return self._operators.array_methods.shuffle(called)
+        return self._other(called)
+
+    def _other(self, called: Any) -> Any:
+        """What to call in place of anything but a method of an array."""
+        kind = type(called)
         if kind is types.FunctionType:
             return self._operators.overloads.get(called) or self._function(called)
         if kind is types.MethodType:

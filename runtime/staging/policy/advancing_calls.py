@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import random
 import types
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -37,7 +37,12 @@ def check_not_advanced(called: Any, repeats: bool) -> None:
         raise _refusal(f"`{name}` of an iterator", "advances it", "Call it before the statement")
     is_random = isinstance(owner, random.Random | np.random.Generator | np.random.RandomState) and name not in _LOOKS
     if is_random and (repeats or id(owner) not in _SHARED):
-        raise _refusal(f"`{name}` of a random number generator", "draws", "Use autograph.random or jax.random")
+        refuse_draw(name)
+
+
+def refuse_draw(name: str) -> NoReturn:
+    """Raise `StagingError` of a method of a random number generator."""
+    raise _refusal(f"`{name}` of a random number generator", "draws", "Use autograph.random or jax.random")
 
 
 def _refusal(what: str, does: str, remedy: str) -> StagingError:

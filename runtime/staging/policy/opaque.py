@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.code.array_facts import facts_of
 from autograph.runtime.code.code_names import class_attribute
 from autograph.runtime.code.library_table import TABLE, full_name, is_library
 from autograph.runtime.errors import StagingError
@@ -121,10 +122,12 @@ class OpaqueCalls(InTrace):
         compared = self._compared(called, found)
         if not TABLE.of(called).pure:
             return compared
-        inputs = called.nin if isinstance(called, np.ufunc) else None
+        inputs, facts = called.nin if isinstance(called, np.ufunc) else None, facts_of(full_name(called))
+        owner = getattr(called, "__self__", None)
+        given = (owner,) if isinstance(owner, np.ndarray) else ()
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            writes = kwargs.get("out") is not None or (inputs is not None and len(args) > inputs)
+            writes = [*facts.written((*given, *args), kwargs)] or (inputs is not None and len(args) > inputs)
             return (compared if writes else found)(*args, **kwargs)
 
         return call
