@@ -170,6 +170,21 @@ def rows(x):
     return ta.stack(), ta.concat()
 
 
+def computed_indices(x):
+    ta, a, b, k = empty(), 0, 5, 9
+    for i in ag.range(5):
+        ta = ta.write((i * 7) % 4, x + i)
+        ta = ta.write(i // 2 + 4, x - i)
+        ta = ta.write(abs(i - 3) + 1, x)
+        a, b = b, min(a + 2, 7)
+        ta = ta.write(a, x * i)
+        if x > i:
+            k = k - 1
+        ta = ta.write(jnp.clip(k, 2, 8), x + k)
+        k = max(k, 3)
+    return ta.stack()
+
+
 def unequal_branches(x):
     ta = empty().write(0, x)
     if x > 1:
@@ -190,7 +205,7 @@ BOUNDED = [
         read_again,
         rows,
     ),
-    unequal_branches,
+    *(computed_indices, unequal_branches),
 ]
 
 
@@ -280,6 +295,19 @@ def test_a_function_is_compiled_again_with_more_room(program, given):
 def test_what_cannot_be_compiled_again_is_refused_and_drops_nothing(program, given):
     with pytest.raises(ag.StagingError, match="not known while tracing(.|\n)*max_size"):
         jax.jit(ag.convert(program))(X, given)
+
+
+def test_more_room_in_derivatives_batches_and_functions_around():
+    def total(x, places):
+        return (at_given_indices(x, places) ** 2).sum()
+
+    far = jnp.array([0, 40, 2])
+    np.testing.assert_allclose(jax.grad(ag.function(total))(X, far), 2 * X * (1 + 4), rtol=1e-5)
+    compiled = ag.function(total)
+    around = ag.function(lambda x, places: compiled(x, places) + 1)
+    np.testing.assert_allclose(around(X, far), total(X, far) + 1, rtol=1e-5)
+    lanes = jax.vmap(ag.function(total), (0, None))(jnp.array([1.0, 2.0]), far)
+    np.testing.assert_allclose(lanes, [total(1.0, far), total(2.0, far)], rtol=1e-5)
 
 
 @ag.function

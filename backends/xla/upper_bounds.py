@@ -340,8 +340,18 @@ def _by_number(function: Callable[[float, int], float]) -> Callable[..., _Bound]
 
 
 def _remainder(_: Any, one: _Bound, other: _Bound) -> _Bound:
-    largest = max(abs(other.most), abs(other.least)) - 1
-    return _numbers(len(one.row) - 1, max(0, min(largest, one.most)), 0 if one.least >= 0 else -largest)
+    is_of_zero = other.least <= 0 <= other.most  # which leaves what is divided, in XLA
+    largest = _INF if is_of_zero else max(abs(other.most), abs(other.least)) - 1
+    return _numbers(len(one.row) - 1, max(0, min(largest, one.most)), 0 if one.least >= 0 else max(-largest, one.least))
+
+
+def _size(_: Any, one: _Bound) -> _Bound:
+    return _numbers(len(one.row) - 1, max(one.most, -one.least), 0)
+
+
+def _masked(_: Any, *bounds: _Bound) -> _Bound:
+    masks = [each.most for each in bounds if each.least >= 0]  # of these, only such bits are left
+    return _numbers(len(bounds[0].row) - 1, min(masks), 0) if masks else _none(len(bounds[0].row) - 1)
 
 
 def _place(equation: Any, array: _Bound) -> _Bound:
@@ -374,10 +384,13 @@ _RULES: Mapping[str, Callable[..., _Bound]] = MappingProxyType(
         "add": _sum,
         "sub": _difference,
         "neg": _negative,
+        "abs": _size,
         "mul": _times,
         "div": _by_number(lambda value, number: math.trunc(value / number)),
         "shift_right_arithmetic": _by_number(lambda value, number: int(value) >> number),
+        "shift_left": _by_number(lambda value, number: value * 2.0**number),
         "rem": _remainder,
+        "and": _masked,
         "argmax": _place,
         "argmin": _place,
     }
