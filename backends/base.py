@@ -197,6 +197,13 @@ class Backend(Recursions, Protocol):
     def known_result(self, spec: LoopSpec, position: int) -> int | None:
         """What an integer of a loop's carry is in the end, if that is known already."""
 
+    def at_most(self, spec: LoopSpec, position: int, starts: Mapping[int, int], trips: int | None) -> int | None:
+        """The most that an integer of a loop's carry is after up to ``trips`` iterations (None: any number), if its program tells.
+
+        Args:
+          starts: what integers of the carry are at most before it, and not less than 0.
+        """
+
     def rolled(self, spec: LoopSpec) -> RolledLoop | None:
         """The loop with what it computes from Python numbers alone computed here; None if it does nothing else.
 

@@ -5,7 +5,7 @@ It is the reference: converted code means here what Python means by it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from autograph.backends.base import LeafType, LoopSpec, Output, RolledLoop, Traced
@@ -100,6 +100,9 @@ class PythonBackend:
         _unreachable()
 
     def known_result(self, spec: LoopSpec, position: int) -> int | None:
+        return _unreachable()
+
+    def at_most(self, spec: LoopSpec, position: int, starts: Mapping[int, int], trips: int | None) -> int | None:
         return _unreachable()
 
     def rolled(self, spec: LoopSpec) -> RolledLoop | None:

@@ -72,6 +72,7 @@ FUNCTIONS = {
     "this to minus one": lambda x: x**-1,
     "power": lambda x: pow(x, -1),
     "fmod": lambda x: math.fmod(5.0, x),
+    "remainder": lambda x: math.remainder(5.0, x),
     "gamma": lambda x: math.gamma(min(x, 30.0)),
     "lgamma": lambda x: math.lgamma(x),
     "int": lambda x: int(x),

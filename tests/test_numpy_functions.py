@@ -93,6 +93,13 @@ def test_math_functions_of_two_arguments():
     assert [bool(part) for part in closeness(jnp.asarray(1.1))[:2]] == [False, True]
 
 
+def test_the_remainder_to_the_nearest_multiple():
+    staged = jax.jit(ag.convert(lambda x, y: math.remainder(x, y)))
+    for x in (0.0, 1.0, 1.5, 2.5, -2.5, 4.5, -4.5, 7.5, -7.5, 5.0, 1e7):
+        for y in (3.0, -3.0, 1.0, 0.75, math.inf):
+            assert float(staged(x, y)) == math.remainder(x, y), (x, y)
+
+
 def kept(x):
     found = []
     for v in x:

@@ -6,7 +6,7 @@ jaxpr is replayed inside ``cond``, ``while_loop`` or ``scan``. User code runs in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -26,6 +26,7 @@ from autograph.backends.xla import (
     rolled,
     stateful,
     transforms,
+    upper_bounds,
 )
 from autograph.backends.xla.jax_compat import Kind, replay
 from autograph.backends.xla.leaf_types import as_struct, cast
@@ -167,6 +168,9 @@ class XlaBackend:
 
     def known_result(self, spec: LoopSpec, position: int) -> int | None:
         return parts.known_result(spec, position)
+
+    def at_most(self, spec: LoopSpec, position: int, starts: Mapping[int, int], trips: int | None) -> int | None:
+        return upper_bounds.at_most(spec, position, starts, trips)
 
     def rolled(self, spec: LoopSpec) -> RolledLoop | None:
         return rolled.rolled(spec)

@@ -257,6 +257,15 @@ def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) ->
     return (a == b) | (close & jnp.isfinite(a) & jnp.isfinite(b))
 
 
+def _remainder(x: Any, y: Any) -> Any:
+    """What is left of ``x`` at the nearest multiple of ``y``, the even one of two: `fmod` is exact, a quotient is not."""
+    size = jnp.abs(y)
+    rest = jnp.fmod(jnp.abs(x), size)
+    beyond = size - rest
+    tied = rest - 2.0 * jnp.fmod(0.5 * (jnp.abs(x) - rest), size)
+    return jnp.where(x < 0, -1.0, 1.0) * jnp.where(rest < beyond, rest, jnp.where(rest > beyond, -beyond, tied))
+
+
 def _isqrt(n: Any) -> Any:
     """The whole part of the square root of an int: the floating one may be off by one."""
     n = jnp.asarray(n)
@@ -294,6 +303,7 @@ def _math_twins() -> dict[Any, Callable[..., Any]]:
         math.log: _floating(_log),
         math.isclose: _isclose,
         math.dist: _floating(_dist),
+        math.remainder: _floating(_remainder),
         math.hypot: _floating(_hypot),
     }
     twins |= {math.gcd: _whole(_folded(jnp.gcd, 0)), math.lcm: _whole(_folded(jnp.lcm, 1)), math.isqrt: _whole(_isqrt)}

@@ -16,9 +16,9 @@ import numpy as np
 
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.written_room import reserved
 from autograph.runtime.errors import StagingError
 from autograph.runtime.state.array_operators import plain
-from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.typing import ArrayLike, DTypeLike, PyTree, TensorLike
 
@@ -29,9 +29,10 @@ class TensorArray:
     It is functional: methods that write return a new TensorArray and leave this one unchanged, as in
     ``ta = ta.write(i, value)``. It is a pytree. Elements that were never written read as zeros.
 
-    In a staged loop, a dynamic array has capacity for one more element per iteration, or for ``max_size`` elements.
-    If the number of elements is traced, `stack` returns an array of traced length. A write at a traced index beyond
-    the capacity is dropped.
+    In a staged loop of bounded length, a dynamic array has capacity for all that the loop writes, or for ``max_size``
+    elements. Where the indices do not tell how many these are, an `autograph.function` that runs out of capacity is compiled
+    again with more, and other code needs ``max_size``. If the number of elements is traced, `stack` returns an array of
+    traced length. A write at a traced index beyond ``size`` or ``max_size`` is dropped.
 
     Args:
       dtype: the dtype of the elements.
@@ -78,6 +79,8 @@ class TensorArray:
         self._dynamic = bool(dynamic_size)
         self._max_size = None if max_size is None else _number(max_size, "max_size")
         self._room: Any = None  # in a staged loop; None: as much as is needed
+        # The loop that carries it, by the number of those around that one, and how many elements there were before.
+        self._loop: tuple[int, Any] | None = None
         self._count: Any = count if _is_symbolic(count) else _number(count, "size")
         self._buffer: Any = None
         self._element_shape = None if element_shape is None else tuple(element_shape)
@@ -138,7 +141,7 @@ class TensorArray:
         elif isinstance(self._count, jax.Array):  # a branch has written, say
             self._check_room("where its size is traced")
         after = self._with_elements(element.shape)
-        after = after._grown_to(place) if isinstance(place, int) else after._with_room(after._known_room())
+        after = after._grown_to(place) if isinstance(place, int) else after._with_room_at(place)
         buffer = STAGING.in_rows_of(after._buffer, STAGING.type_of(element)).at[place].set(element, mode="drop")
         count = _larger(after._count, place + 1) if after._dynamic else after._count
         return after._replaced(buffer, count)
@@ -174,7 +177,6 @@ class TensorArray:
         (2, 2)
         """
         buffer = self._filled()
-        self._check_written()
         count: Any = self._count
         if isinstance(count, jax.Array) and not isinstance(count, jax.core.Tracer):
             count = int(count)
@@ -204,7 +206,11 @@ class TensorArray:
         if not self._dynamic and isinstance(self._count, int) and elements.shape[0] != self._count:
             raise ValueError(f"unstack of {elements.shape[0]} elements into a TensorArray of {self._count}")
         after = self._with_elements(tuple(elements.shape[1:]))
-        return after._replaced(elements, elements.shape[0])
+        if after._loop is None or not after._dynamic:
+            return after._replaced(elements, elements.shape[0])
+        room = after._buffer.shape[0]  # more elements make the loop's room larger
+        held = after._replaced(elements[:room], elements.shape[0])
+        return held._with_room(room)
 
     def gather(self, indices: TensorLike) -> jax.Array:
         """Return the elements at ``indices``, stacked.
@@ -251,8 +257,8 @@ class TensorArray:
             self._check_room()
         after = self._with_elements(tuple(elements.shape[1:]))
         if isinstance(where, jax.core.Tracer):
-            after = after._with_room(after._known_room())
             last: Any = jnp.max(where, initial=-1) + 1
+            after = after._with_room_at(last - 1)
         else:
             places = [operator.index(i) for i in np.asarray(where).tolist()]
             for place in sorted(places):
@@ -316,31 +322,53 @@ class TensorArray:
     def tree_flatten(self) -> tuple[tuple[PyTree, ...], Hashable]:
         # How many elements there are is part of the structure, unless it may change.
         fixed = None if self._dynamic else self._count
-        how = self._dtype, self._dynamic, self._max_size, self._room, self._element_shape, fixed
+        how = self._dtype, self._dynamic, self._max_size, self._room, self._loop, self._element_shape, fixed
         children = () if self._buffer is None else (self._buffer,)
         return (*children, self._count) if self._dynamic else children, how
 
     @classmethod
     def tree_unflatten(cls, how: PyTree, children: tuple[PyTree, ...]) -> TensorArray:
         made = cls.__new__(cls)
-        made._dtype, made._dynamic, made._max_size, made._room, made._element_shape, fixed = how
+        made._dtype, made._dynamic, made._max_size, made._room, made._loop, made._element_shape, fixed = how
         made._count = children[-1] if made._dynamic else fixed
         made._buffer = children[0] if len(children) > made._dynamic else None
         return made
 
-    def before_loop(self, bound: ArrayLike) -> TensorArray:
-        """Return the same elements with capacity for ``bound`` more writes in a staged loop.
+    def before_loop(self, bound: Any, loop: int, room: Any = None) -> TensorArray:
+        """Return the same elements with capacity for what a staged loop writes.
 
-        None: the bound is not known.
+        That is one element in each iteration, as far as is known by now, or ``room`` elements in all.
+
+        Args:
+          bound: how many iterations there are at most; None if that is not known.
+          loop: how many loops there are around it.
         """
-        if not self._dynamic or self._max_size is not None or bound is None:
+        has_bound = bound is not None and not isinstance(bound, jax.Array)
+        if not self._dynamic or self._max_size is not None or (self._loop is not None and not has_bound):
             return self
-        present = self._known_room() if isinstance(self._count, jax.Array) else self._count
-        if isinstance(bound, jax.Array) or present is None:
+        present: Any = self._known_room() if isinstance(self._count, jax.Array) else self._count
+        if room is None:
+            room = self._room if not has_bound or present is None else present + bound
+        if room is None:
             return self
         after = self._replaced(self._buffer, self._count)
-        after._room = present + bound
-        return after if after._buffer is None else after._with_room(after._room)
+        after._room, after._loop = room, (loop, present)
+        return after if after._buffer is None else after._with_room(room)
+
+    def after_loop(self, loop: int) -> TensorArray:
+        """Return the same elements after a loop with so many around it."""
+        if self._loop is None or self._loop[0] != loop:
+            return self
+        after = self._replaced(self._buffer, self._count)
+        after._loop = None
+        return after
+
+    def room_in_loop(self, loop: int) -> tuple[Any, Any] | None:
+        """For how many elements there is room in a loop with so many around it, and how many there were before, at most.
+
+        None where that loop does not write to it, or no write can miss its room.
+        """
+        return None if self._loop is None or self._loop[0] != loop else (self._room, self._loop[1])
 
     # Room.
 
@@ -355,21 +383,6 @@ class TensorArray:
                 f"{user_location()}\n  A TensorArray of dynamic size is written {where}, and its size "
                 "has no bound. Pass max_size=, or write in a staged loop of known length."
             )
-
-    def _check_written(self) -> None:
-        """See that no write went beyond the room that there was: when the program runs, if only then that is known."""
-        room, count = self._buffer.shape[0], self._count
-        if not isinstance(room, int) or _is_symbolic(count):
-            return
-        text = (
-            f"{user_location()}\n  A TensorArray with room for {room} elements was written beyond that: where a loop writes, there is "
-            "room for one more element in each iteration.\n  Pass max_size=."
-        )
-        if isinstance(count, int):
-            if count > room:
-                raise IndexError(text)
-        elif isinstance(count, jax.core.Tracer) and LANGUAGE.operators.can_raise_later(IndexError):
-            LANGUAGE.operators.raise_unless(count <= room, IndexError(text), is_check=True)
 
     def _known_room(self) -> Any:
         """How many elements fit at most, None if it may grow without end."""
@@ -408,17 +421,36 @@ class TensorArray:
         more = STAGING.more_room(room - present, self._buffer)
         return self._replaced(jnp.concatenate([self._buffer, more]), self._count)
 
+    def _with_room_at(self, place: Any) -> TensorArray:
+        """The same array with room for an element at a traced index, where no loop sees to that."""
+        room = self._known_room()
+        if not self._dynamic or self._max_size is not None or self._loop is not None:
+            return self._with_room(room)
+        after = self._replaced(self._buffer, self._count)
+        if place is self._count:
+            after._room = room + 1
+        elif isinstance(room, int):
+            more = reserved(user_location(), "TensorArray", room)
+            more.check(place + 1)
+            after._room = more.capacity
+        return after._with_room(after._room)
+
     def _grown_to(self, index: int) -> TensorArray:
         """The same array with room for an element at a known index."""
         limit = self._max_size if self._dynamic else self._buffer.shape[0]
         if index < 0 or (isinstance(limit, int) and index >= limit):
             allowed = "" if limit is None else f" of at most {limit} elements"
             raise IndexError(f"{user_location()}\n  write at index {index} of a TensorArray{allowed}")
+        if self._loop is not None:
+            return self
         present = self._buffer.shape[0]
         if not isinstance(present, int) or index < present:
             return self
         room = max(index + 1, 2 * present) if limit is None else limit
-        return self._with_room(room)
+        after = self._with_room(room)
+        if after._room is not None:
+            after._room = room
+        return after
 
     def _replaced(self, buffer: Any, count: Any) -> TensorArray:
         made = TensorArray.__new__(TensorArray)

@@ -5,11 +5,14 @@ A known length is part of the structure. One that is traced is the first leaf, b
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax
 
-from autograph.runtime.layouts.kinds import BUFFERS, LEAF, Layout, Seq, Static
+from autograph.backends.base import LeafType
+from autograph.runtime.layouts.kinds import BUFFERS, LEAF, Array, Layout, Seq, Static
 from autograph.runtime.layouts.sides import Given, Side, Source
 
 
@@ -51,3 +54,19 @@ def length_and_arrays(side: Side) -> tuple[tuple[Layout, Source], list[Side]]:
 
 def _built(structure: Any) -> Any:
     return jax.tree_util.tree_unflatten(structure, [LEAF] * structure.num_leaves)
+
+
+def in_larger_room(ones: list[Side], others: list[Side], type_of: Callable[[Layout], LeafType | None]) -> int:
+    """Give the first parts of two values, which are arrays, the room of the larger along their first axis.
+
+    Returns:
+      Which is the larger, 1 or 2; 0 where neither is.
+    """
+    types = [type_of(sides[0].layout) for sides in (ones, others)]
+    rooms = [type.shape[0] for type in types if type is not None and isinstance(type.shape[0], int)]
+    if len(rooms) < 2 or rooms[0] == rooms[1]:
+        return 0
+    for sides, type in zip((ones, others), types, strict=True):
+        assert type is not None
+        sides[0] = Side(Array(replace(type, shape=(max(rooms), *type.shape[1:]))), sides[0].start)
+    return 1 if rooms[0] > rooms[1] else 2

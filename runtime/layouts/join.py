@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from autograph.backends.base import LeafType
-from autograph.runtime.layouts.buffers import joined_buffers, known_length, length_and_arrays
+from autograph.runtime.layouts.buffers import in_larger_room, joined_buffers, known_length, length_and_arrays
 from autograph.runtime.layouts.class_defaults import default_side
 from autograph.runtime.layouts.constants import is_of_other, place_of, sort_of_constant
 from autograph.runtime.layouts.dict_kinds import is_dict_kind
@@ -507,17 +507,17 @@ class Joiner:
     def _join_filled(self, a: Seq, left: Side, b: Seq, right: Side, path: Path) -> Layout:
         """Arrays that are filled: one in which nothing has been written has no buffer yet, its first part, or None for it."""
         lacking = len(b.keys) - len(a.keys)
-        wide = b if lacking >= 0 else a
-        nothing = [Side(NOTHING, 0)] * abs(lacking)
-        ones = [*(nothing if lacking > 0 else ()), *map(unless_absent, left.parts())]
-        others = [*(nothing if lacking < 0 else ()), *map(unless_absent, right.parts())]
+        wide, nothing = (b if lacking >= 0 else a), Side(NOTHING, 0)
+        ones = [*[nothing] * lacking, *map(unless_absent, left.parts())]
+        others = [*[nothing] * -lacking, *map(unless_absent, right.parts())]
+        if self._chooses and len(wide.keys) > 1:  # it has a number of elements, which a path may have made larger
+            wide = (wide, a, b)[in_larger_room(ones, others, self._type_of)]
         parts = self._join_parts(wide, ones, others, path)
         return wide.with_parts([ABSENT if part is NOTHING else part for part in parts])
 
     def _choose(self, left: Side, right: Side) -> Layout:
         """Two lists that differ in length, or in their items."""
-        a, b = self._only(left, 0, False), self._only(right, 1, False)
-        return Either(a, b)
+        return Either(self._only(left, 0, False), self._only(right, 1, False))
 
     def _only(self, side: Side, own: int, widens: bool) -> Layout:
         """What one side has where the other has nothing. Number ``own`` of the two has it."""

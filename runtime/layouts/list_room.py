@@ -135,10 +135,10 @@ class Rooms:
         if inner is not self:
             self._inner.add(inner)
 
-    def of(self, where: str, name: str, least: int) -> int:
+    def of(self, where: str, name: str, least: int, at_first: int = AT_FIRST) -> int:
         """How many elements a list has room for, ``least`` of which it has."""
         key = (where, name)
-        size = self._sizes.get(key) or self._at_first.get(key, AT_FIRST)
+        size = self._sizes.get(key) or self._at_first.get(key, at_first)
         self._sizes[key] = size
         self.asked[key] = max(size, least)
         return max(size, least)

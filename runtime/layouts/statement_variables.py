@@ -11,7 +11,7 @@ import itertools
 import types
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -349,16 +349,51 @@ def _fills_up(value: Any) -> bool:
     return hasattr(type(value), "before_loop")
 
 
-def prepared(value: Any, bound: Any) -> Any:
-    """A pytree whose TensorArrays have room for what a loop of so many iterations (None: not known) may write."""
+@dataclass(frozen=True)
+class ArrayWritten:
+    """A `TensorArray` of dynamic size that a loop writes.
+
+    Attributes: place (its position among those in a value), count (the number of the leaf that counts its elements), room (for how many
+    there is room), before (how many there were before the loop, at most).
+    """
+
+    place: int
+    count: int
+    room: Any
+    before: Any
+
+
+def prepared(value: Any, bound: Any, loop: int, rooms: Mapping[int, Any]) -> Any:
+    """A pytree whose TensorArrays have room for what a loop may write.
+
+    Args:
+      bound: how many iterations there are; None if that is not known.
+      loop: how many loops there are around it.
+      rooms: how many elements some of the TensorArrays have room for, by their position among them.
+    """
+    numbers = itertools.count()
+    return _with_filled(value, lambda part: part.before_loop(bound, loop, rooms.get(next(numbers))))
+
+
+def after_loop(value: Any, loop: int) -> Any:
+    """A pytree whose TensorArrays need not have room for what that loop may write."""
+    return _with_filled(value, lambda part: part.after_loop(loop))
+
+
+def _with_filled(value: Any, function: Callable[[Any], Any]) -> Any:
     if isinstance(value, jax.core.Tracer | int | float):
         return value
     leaves, treedef = tree_flatten(value, _fills_up)
     if not any(map(_fills_up, leaves)):
         return value
-    return jax.tree_util.tree_unflatten(
-        treedef, [leaf.before_loop(bound) if _fills_up(leaf) else leaf for leaf in leaves]
-    )
+    return jax.tree_util.tree_unflatten(treedef, [function(leaf) if _fills_up(leaf) else leaf for leaf in leaves])
+
+
+def arrays_written(template: Any, loop: int) -> list[ArrayWritten]:
+    """The TensorArrays that a loop with so many around it writes, in a value whose leaves are numbered."""
+    parts = () if isinstance(template, int) else tree_leaves(template, is_leaf=_fills_up)
+    found = ((k, part, part.room_in_loop(loop)) for k, part in enumerate(filter(_fills_up, parts)))
+    return [ArrayWritten(k, tree_leaves(part)[-1], *rooms) for k, part, rooms in found if rooms is not None]
 
 
 def counts_in(template: Any) -> set[int]:

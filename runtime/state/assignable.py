@@ -89,8 +89,8 @@ class Assignable(ArrayOperators):
         return self._update(operator.sub, value)
 
     def _update(self, function: Callable[[Any, Any], Any], other: Any) -> Self:
-        part = _part(other)
-        return self._change(lambda variable: function(variable.value, part))
+        part = plain(other)
+        return self._change(lambda variable: _computed(function, variable.value, part, variable))
 
     def __getitem__(self, key: Any) -> VariableItem:
         return VariableItem(self, key)
@@ -143,11 +143,11 @@ class VariableItem(ArrayOperators):
         return self._update(operator.sub, value)
 
     def _update(self, function: Callable[[Any, Any], Any], other: Any) -> Any:
-        part, key = _part(other), self._key
+        part, key = plain(other), self._key
 
         def new(variable: Any) -> Any:
             whole = variable.value
-            return _replaced(whole, key, function(whole[key], part), variable)
+            return _replaced(whole, key, _computed(function, whole[key], part, variable), variable)
 
         return self._variable._change(new)
 
@@ -161,6 +161,17 @@ class VariableItem(ArrayOperators):
 def _part(value: Any, array_of: Callable[[Any], Any] = jnp.asarray) -> Any:
     found = plain(value)
     return array_of(found) if isinstance(found, list | tuple) else found
+
+
+def _computed(function: Callable[[Any, Any], Any], whole: Any, part: Any, variable: Any) -> Any:
+    """What a function of a Variable, or of a slice of it, and what is given for it returns."""
+    part = _part(part, getattr(variable, "_array_of", jnp.asarray))
+    try:
+        return function(whole, part)
+    except TypeError as error:
+        if hasattr(part, "dtype") or not hasattr(variable, "_no_array"):  # a place of an array
+            raise
+        raise variable._no_array(part, error) from None
 
 
 def _replaced(whole: Any, key: Any, part: Any, variable: Any) -> Any:

@@ -26,7 +26,7 @@ _NUMBERS = (bool, int, float, complex, np.generic, np.ndarray, jax.Array)
 _OVERFLOWING = frozenset(["exp", "exp2", "expm1", "cosh", "sinh", "pow", "hypot", "gamma", "lgamma", "ldexp"])
 _OF_REALS = (
     *("sqrt", "exp", "expm1", "log1p", "log2", "log10", "sin", "cos", "tan", "sinh", "cosh", "hypot", "fmod", "exp2"),
-    *("asin", "acos", "atanh", "acosh", "pow", "gamma", "lgamma", "log", "ldexp"),
+    *("remainder", "asin", "acos", "atanh", "acosh", "pow", "gamma", "lgamma", "log", "ldexp"),
 )
 _TO_INTS = (builtins.int, builtins.round, math.floor, math.ceil, math.trunc)
 

@@ -51,10 +51,15 @@ class Total:
     def tree_unflatten(cls, _: None, children: tuple[Any]) -> Total:
         return cls(*children)
 
-    def before_loop(self, bound: Any) -> Total:
+    def before_loop(self, *_: Any) -> Total:
         """Itself: as for a `TensorArray`, what is to be added is made room for when it is known."""
-        del bound
         return self
+
+    def after_loop(self, _: int) -> Total:
+        return self
+
+    def room_in_loop(self, _: int) -> None:
+        return None
 
     def added(self, value: Any) -> Total:
         """This and one value more."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
-from autograph.backends.base import Backend, LeafType
+from autograph.backends.base import Backend, LeafType, LoopSpec, Traced
 from autograph.backends.followed import is_followed_anew
 from autograph.runtime.containers.iterables import StagedIterable
 from autograph.runtime.containers.traced_lists import TracedList
@@ -35,6 +35,7 @@ from autograph.runtime.layouts.statement_variables import (
     prepared,
 )
 from autograph.runtime.lazy import lazy
+from autograph.runtime.staging.policy.loop_options import LoopOptions
 from autograph.runtime.staging.statements.growing_lists import GrowingList, appended_to
 from autograph.runtime.staging.statements.list_growth import ListKey, list_end
 from autograph.runtime.staging.statements.loop_state import BodyEnd, Carried, CarryChanges, carry_changes
@@ -55,6 +56,8 @@ class Carry:
       refers: those of them that, of the objects from before the loop, say which one they hold.
       longer: by the identity of the variable, where in it are texts and tuples that iterations make longer.
       region: of the iteration that is being traced, or was last.
+      around: how many loops there are around this one.
+      rooms: by the identity of the variable, how many elements TensorArrays in it have room for, by their position among them.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class Carry:
         line: tuple[str, int],
         iterable: StagedIterable,
         test: Callable[[], Any] | None,
+        around: int,
     ) -> None:
         self.backend = backend
         self.marks = marks
@@ -82,6 +86,8 @@ class Carry:
         self.refers: set[int] = set()
         self.longer: dict[int, set[Growth]] = {}
         self.region: Region | None = None
+        self.around = around
+        self.rooms: dict[int, dict[int, Any]] = {}
 
     @lazy
     def where(self) -> str:
@@ -98,13 +104,16 @@ class Carry:
         entry = variable.get()
         given = value is not UNBOUND
         value = value if given else entry
-        value = prepared(value, iterable.length if iterable.limit is None else iterable.limit)
+        bound = iterable.length if iterable.limit is None else iterable.limit
+        with_room = prepared(value, bound, self.around, self.rooms.get(id(variable), {}))
+        has_arrays, value = with_room is not value, with_room
         layout, leaves = self.described(variable, self.with_any_length(variable, value))
         leaves.append(self.marks.defined(value))
         types = [self.backend.type_of(leaf) for leaf in leaves]
         if leaves[-1] is True:
             types[-1] = None
-        return Carried(variable, layout, leaves, types, entry if given or has_contents(entry) else value)
+        entry = entry if given or has_contents(entry) else value
+        return Carried(variable, layout, leaves, types, entry, has_arrays=has_arrays)
 
     def start_again(self, carried: Carried) -> None:
         """Carry a variable as it is described now."""
@@ -173,6 +182,33 @@ class Carry:
             for start, type, result in zip(carried.start, carried.types, carried.results, strict=True)
             if type is not None
         ]
+
+    @property
+    def has_arrays(self) -> bool:
+        """Whether there are `TensorArray`s in the state."""
+        return any(each.has_arrays for each in self.carried)
+
+    def leaves_that_stay(self) -> list[Any]:
+        """What is no array, and so the same in each iteration."""
+        pairs = (pair for each in self.carried for pair in zip(each.start, each.types, strict=True))
+        return [leaf for leaf, type in pairs if type is None]
+
+    def specified(self, body: Traced, test: Traced | None, results: Sequence[Any], options: LoopOptions) -> LoopSpec:
+        """The loop with this body, which leaves these results, now that its types are settled."""
+        iterable = self.iterable
+        return LoopSpec(
+            body,
+            test,
+            [(leaf, type) for leaf, type, _ in self.leaves()],
+            len(self.operand_types()),
+            results,
+            iterable.length,
+            iterable.arrays,
+            options.checkpoints,
+            iterable.limit if isinstance(iterable.limit, int) else None,
+            options.step,
+            iterable.stride,
+        )
 
     @contextmanager
     def emptied(self) -> Iterator[None]:

@@ -32,10 +32,12 @@ from autograph.runtime.layouts.statement_variables import (
     Slot,
     Snapshot,
     Variable,
+    after_loop,
     counts_in,
 )
 from autograph.runtime.lazy import lazy
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions
+from autograph.runtime.staging.statements.array_rooms import ArrayRooms
 from autograph.runtime.staging.statements.body_containers import BodyContainers
 from autograph.runtime.staging.statements.carry import Carry
 from autograph.runtime.staging.statements.list_carry import ListCarry
@@ -95,7 +97,8 @@ class LoopTrace:
             if variable.name == result_name:  # nothing has been returned where a loop begins
                 variable.set(UNBOUND)
         snapshot = Snapshot(functions, variables)
-        self.carry = Carry(backend, self.marks, variables, snapshot, user_line(), iterable, test)
+        around = len(self.journal.loops)
+        self.carry = Carry(backend, self.marks, variables, snapshot, user_line(), iterable, test, around)
         self.body = body
         self.options = options
         self.settling = Settling(
@@ -119,6 +122,11 @@ class LoopTrace:
     def lists(self) -> ListCarry:
         """How it carries lists."""
         return self.settling.lists
+
+    @lazy
+    def arrays(self) -> ArrayRooms:
+        """The room of the TensorArrays that it writes."""
+        return ArrayRooms(self.backend, self.carry)
 
     @lazy
     def parts(self) -> PartCarry:
@@ -200,24 +208,15 @@ class LoopTrace:
                 continue
             if self.settling.texts_grow(surely=True):
                 continue
-            if self.settling.is_settled_by(traced):
+            if not self.settling.is_settled_by(traced):
+                continue
+            results = [result for _, _, result in self.carry.leaves()]
+            if self.settling.has_joined:
+                traced.traced, results = with_numbers(self.backend, traced.traced, results)
+            test = None if self.carry.test is None else self._settled_test()
+            self.spec = self.carry.specified(traced.traced, test, results, self.options)
+            if not (self.carry.has_arrays and self.arrays.need_more_room(self.spec)):
                 break
-        results = [result for _, _, result in self.carry.leaves()]
-        if self.settling.has_joined:
-            traced.traced, results = with_numbers(self.backend, traced.traced, results)
-        self.spec = LoopSpec(
-            traced.traced,
-            None if self.carry.test is None else self._settled_test(),
-            [(leaf, type) for leaf, type, _ in self.carry.leaves()],
-            len(self.carry.operand_types()),
-            results,
-            self.carry.iterable.length,
-            self.carry.iterable.arrays,
-            self.options.checkpoints,
-            self.carry.iterable.limit if isinstance(self.carry.iterable.limit, int) else None,
-            self.options.step,
-            self.carry.iterable.stride,
-        )
         self.journal.give_elements(traced.given)
         if not (traced.has_containers or traced.made_unknown or self.carry.growing):
             return
@@ -307,6 +306,10 @@ class LoopTrace:
             follow(leaves, carried.start)
             follow(leaves, carried.results)
             self._bind(carried, leaves)
+            if self.carry.has_arrays:
+                self.arrays.note_written(carried, leaves)
+        if self.carry.has_arrays:
+            self.arrays.check()
         for growing in self.carry.growing:
             growing.bind(self.journal)
         self.journal.refresh()
@@ -359,13 +362,7 @@ class LoopTrace:
 
     def _trace_body(self) -> BodyEnd:
         end = BodyEnd()
-        unchanged = [
-            leaf
-            for carried in self.carry.carried
-            for leaf, type in zip(carried.start, carried.types, strict=True)
-            if type is None
-        ]
-
+        unchanged = self.carry.leaves_that_stay()
         region = self.journal.open(self.carry.variables, self.raising.tries(), repeats=True)
         self.carry.region = region
         region.asked = self._asked_by_test.copy()
@@ -525,6 +522,8 @@ class LoopTrace:
         value = carried.after_loop(leaves, self.settling.surely_runs)
         if carried.lists:
             value = self.lists.after(carried, value)
+        if self.carry.has_arrays:
+            value = after_loop(value, self.carry.around)
         if parts is not None:
             value = parts.placed_after(carried, value)
         if leaves[-1] is not True:

@@ -310,7 +310,7 @@ class Settling:
         if place.get() is UNBOUND:
             return
         carried = self.carry.start(place)
-        if seen is not None:
+        if seen is not None and not carried.has_arrays:  # of which that shows another room
             take_seen(self.backend, carried, *seen)
         self.carry.carried.append(carried)
 

@@ -239,6 +239,7 @@ class Carried:
       entry: the value before the loop; longer: the same with texts and tuples of any length where iterations make them longer.
       is_input: whether iterations see it; a variable that each iteration rebinds is only an output.
       is_result: whether it holds what is returned, and is read only where it is set.
+      has_arrays: whether there are `TensorArray`s in it.
       lists: what an iteration makes of the lists in it, by the way that leads to each.
       widened: how often the lists in it have got more room.
       before: its layout when the loop began, typed; last: as an iteration leaves it.
@@ -254,6 +255,7 @@ class Carried:
     longer: Any = UNBOUND
     is_input: bool = True
     is_result: bool = False
+    has_arrays: bool = False
     results: list[Any] = field(default_factory=list)
     ends: Sequence[Any] = ()
     lists: dict[Path, ListEnd] = field(default_factory=dict)
