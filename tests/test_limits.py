@@ -1008,8 +1008,21 @@ def kept_exceptions():
             return e is error
         return True
 
+    def made_before_its_cause(x):
+        error, cause = ValueError("no"), None
+        try:
+            if x < 5:
+                raise KeyError("low")
+        except KeyError as e:
+            cause = e
+        try:
+            raise error from cause
+        except ValueError as e:
+            return e.__cause__ is None
+
     agrees(lambda x: kept(x, ValueError), X)
     refused(lambda x: kept(x, OSError), X)
+    refused(made_before_its_cause, X)
     refused(caused, X)
     agrees(lambda x: made_before(x, ValueError), X)
     assert made_before(X, OSError) and not ag.function(lambda x: made_before(x, OSError))(X)

@@ -402,3 +402,50 @@ def test_repeated_as_often_as_the_run_says(program):
 def test_a_text_is_not_repeated_a_fraction_of_times():
     with pytest.raises(TypeError):
         ag.function(lambda x: "#" * x)(jnp.float32(2.0))
+
+
+def shout(text):
+    return text + "!"
+
+
+def raised_by_path(x):
+    if x < 5:
+        raise ValueError("low" if x < 0 else f"{x} is middling")
+    return x
+
+
+def raised_of_parts(x):
+    if x < 5:
+        raise ValueError(("low" if x < 0 else f"{x} is middling") + f" of {x}", x or f"{x} is zero")
+    return x
+
+
+def raised_of_calls(x):
+    if x < 5:
+        raise ValueError(f"{shout(f'{x}')} is {'a' if x > 0 else f'b{x}'}")
+    return x
+
+
+@pytest.mark.parametrize("program", [raised_by_path, raised_of_parts, raised_of_calls])
+def test_texts_of_parts_of_texts_in_errors(program):
+    run = ag.function(program)
+    for x in (3, -2, 0, 7):
+        try:
+            wanted = program(x)
+        except Exception as error:
+            with pytest.raises(type(error)) as found:
+                run(jnp.array(x))
+            assert str(found.value) == str(error)
+        else:
+            assert run(jnp.array(x)) == wanted
+
+
+def test_texts_of_calls_on_texts_are_printed(capsys):
+    @ag.function
+    def f(x):
+        print(f"{shout(f'{x}')} is {'a' if x > 0 else f'b{x}'}")
+
+    for x in (3, -2):
+        f(jnp.array(x))
+    jax.effects_barrier()
+    assert capsys.readouterr().out == "3! is a\n-2! is b-2\n"

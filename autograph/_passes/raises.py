@@ -75,6 +75,11 @@ class DeferTexts(Rewriter):
     def visit_Lambda(self, node: gast.AST) -> gast.AST:
         return node
 
+    def visit_IfExp(self, node: gast.AST) -> gast.AST:
+        return node  # of its branches one value is to be made
+
+    visit_BoolOp = visit_IfExp
+
     def visit(self, node: gast.AST) -> gast.AST:
         if not _is_text(node):
             return super().visit(node)

@@ -53,7 +53,11 @@ class LowerTexts(Rewriter):
 
     def visit_Call(self, node: gast.AST) -> gast.AST:
         if self.context.is_operator_call(node):
-            return node if node.func.attr in _DEFERRING else self.generic_visit(node)
+            if node.func.attr not in _DEFERRING:
+                return self.generic_visit(node)
+            make, *values = node.args
+            node.args = [make, *map(self.visit, values)]
+            return node
         name = getattr(node.func, "attr", getattr(node.func, "id", None))
         if name == "print" or (isinstance(node.func, gast.Attribute) and self.context.is_logging(node.func)):
             node.args = [

@@ -7,9 +7,9 @@ import types
 
 from autograph.runtime.containers.keyed_lists import NoKeyError
 from autograph.runtime.containers.searched_lists import EmptyListError, NoItemError
-from autograph.runtime.effects.absences import ABSENCES
+from autograph.runtime.effects.absences import ABSENCES, is_unbound
 from autograph.runtime.effects.raise_sites import has_text
-from autograph.runtime.errors import describe_location
+from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.layouts.large_ints import too_large, too_large_for_arrays
 from autograph.runtime.tracing.concretization import asks_for_value, is_of_dimensions
 from autograph.runtime.tracing.locations import (
@@ -87,3 +87,23 @@ def place_of(error: BaseException) -> str:
     """The line of the user's that an exception comes from, for a message."""
     where = user_position(error.__traceback__)
     return f"{where[0]}:{where[1]}" if where else "A staged statement"
+
+
+def caught_while_tracing(error: BaseException) -> StagingError:
+    """What to raise at the end of a call in which a handler took ``error`` for one of the program's own."""
+    if isinstance(error, StagingError):
+        return error
+    return StagingError(
+        f"{place_of(error)}\n  {python_class(error).__name__} is raised here while a block of a staged statement is traced, inside a `try` "
+        f"with handlers: whether this runs, and so which handler does, is known only at run time.\n    {error}\n"
+        "  Move the `try` into the block, or out of the traced function."
+    )
+
+
+def absent_in_bare_jit(error: BaseException) -> StagingError:
+    """What to raise where something is absent on a path, and no program can raise that."""
+    remedy = "Give the variable a value before, or call" if is_unbound(error) else "Call"
+    return StagingError(
+        f"{place_of(error)}\n  {python_class(error).__name__}: {error}. Whether this is reached depends on a traced condition, and a bare "
+        f"jax.jit around converted code cannot raise exceptions.\n  {remedy} the function through autograph.function."
+    )

@@ -87,8 +87,8 @@ def holding(error: BaseException, drafts: Sequence[Any], arguments: Sequence[Any
 
 
 def as_arguments(content: Any) -> Any:
-    """``content`` as a handler, or the class of an exception, is given it: texts are texts of the trace."""
-    return tree_map(_as_argument, content, is_leaf=_is_text)
+    """``content`` as a handler, or the class of an exception, is given it: texts are texts of the trace, all else is what it is."""
+    return tree_map(_as_argument, content, is_leaf=lambda part: _is_text(part) or not has_text(part))
 
 
 def with_constants_numbered(result: Any) -> Any:

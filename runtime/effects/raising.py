@@ -58,6 +58,7 @@ class Current:
       after_raise: whether code runs that comes after a ``try`` that has left one.
       catches: the ``try`` statements whose bodies are being traced, outermost first.
       handled: the exceptions that handlers of the program have been given, each with how it is made and what it held then.
+      initialized: the last exception of a class of the user's that a ``raise`` has made, by the converted `__init__`.
       named: the last exception that a ``raise`` has not made itself, so that others may refer to it.
       choosing: how many ``try`` statements have come to what runs as their exception chooses.
       chosen: how many ever have.
@@ -71,6 +72,7 @@ class Current:
     scope: Scope | None = None
     recipe: tuple[BaseException, Recipe] | None = None
     named: BaseException | None = None
+    initialized: BaseException | None = None
     has_receiver: bool = False
     left: int = 0
     after_raise: bool = False

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterable
 from typing import Any
 
+from autograph.runtime.code.library_table import is_library
 from autograph.runtime.effects.raise_sites import Recipe, Remade, Site
 from autograph.runtime.effects.raising import current
+from autograph.runtime.heap.places import MUTABLE_CONTAINERS
 from autograph.runtime.layouts.describe import is_leaf
-from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.objects import attributes_of, is_plain_kind, is_plain_object
+from autograph.runtime.layouts.pytrees import tree_leaves
 from autograph.runtime.tracing.locations import user_position, user_position_now
 
 
@@ -18,6 +22,35 @@ def site_of(recipe: Recipe, error: BaseException) -> tuple[Site, list[Any]]:
     related = [made_again(error.__cause__), made_again(error.__context__)]
     site = Site(recipe, error, user_position(error.__traceback__) or user_position_now(), related)
     return site, [*values, *(value for each in related if each is not None for value in each.values)]
+
+
+def cause_of(given: Any) -> BaseException | None:
+    """What Python takes as the cause in ``raise … from given``: an exception of a class, or the TypeError of this Python."""
+    made = Exception()
+    try:
+        raise made from given
+    except BaseException as error:
+        if error is not made:
+            raise
+        return made.__cause__
+
+
+def held_itself(error: BaseException) -> BaseException | None:
+    """An exception that a handler is to be given itself: others may refer to it."""
+    return error if is_plain_object(error) else None
+
+
+def is_object_of(kind: type[BaseException], arguments: Iterable[Any]) -> bool:
+    """Whether an exception that a ``raise`` makes of arguments is made, and held, as any object: its class has code of the user's for
+    that, or what it holds can be written to."""
+    if not is_plain_kind(kind):
+        return False
+    if any(
+        isinstance(method, types.FunctionType) and not is_library(method) for method in (kind.__init__, kind.__new__)
+    ):
+        return True
+    parts = tree_leaves(tuple(arguments), is_leaf=lambda part: isinstance(part, MUTABLE_CONTAINERS))
+    return any(isinstance(part, MUTABLE_CONTAINERS) or is_plain_object(part) for part in parts)
 
 
 def is_new(error: BaseException) -> bool:

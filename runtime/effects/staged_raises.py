@@ -23,9 +23,10 @@ from autograph.runtime.effects.absences import ABSENCES, is_unbound
 from autograph.runtime.effects.as_python import as_now
 from autograph.runtime.effects.outcomes import (
     ABSENT_WHILE_TRACING,
+    absent_in_bare_jit,
+    caught_while_tracing,
     is_outcome,
     is_pythons,
-    place_of,
     python_class,
     refuse_large_int,
 )
@@ -33,6 +34,7 @@ from autograph.runtime.effects.raise_sites import (
     Recipe,
     Remade,
     Site,
+    as_arguments,
     drafted,
     has_text,
     holding,
@@ -40,7 +42,17 @@ from autograph.runtime.effects.raise_sites import (
     shows_tracer,
 )
 from autograph.runtime.effects.raising import Scope, Tried, catching, current, drop, leave, leaving_refused
-from autograph.runtime.effects.remaking import carries_values, is_new, made_again, note_handled, remade, site_of
+from autograph.runtime.effects.remaking import (
+    carries_values,
+    cause_of,
+    held_itself,
+    is_new,
+    is_object_of,
+    made_again,
+    note_handled,
+    remade,
+    site_of,
+)
 from autograph.runtime.effects.snapshots import with_snapshots, write_as_shown
 from autograph.runtime.effects.traced_texts import DeferredText, TracedText
 from autograph.runtime.errors import StagingError
@@ -52,7 +64,7 @@ from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.list_room import OutOfRoom
-from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.objects import attributes_of, with_attributes
 from autograph.runtime.layouts.one_of import each, each_purely, is_one_of
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
 from autograph.runtime.layouts.pytrees import for_jax, in_order, is_pytree, tree_leaves, tree_map
@@ -68,17 +80,6 @@ from autograph.runtime.tracing.recording import LOCAL, effects_once, repeated
 
 class BothRaise(Exception):
     """Ends a block after a staged statement whose branches both raise: nothing after it runs."""
-
-
-def _cause(given: Any) -> BaseException | None:
-    """What Python takes as the cause in ``raise … from given``: an exception of a class, or the TypeError of this Python."""
-    made = Exception()
-    try:
-        raise made from given
-    except BaseException as error:
-        if error is not made:
-            raise
-        return made.__cause__
 
 
 class Raising(InTrace):
@@ -111,14 +112,14 @@ class Raising(InTrace):
             if is_one_of(error):
                 return self._one_of(error, *cause)
         if isinstance(error, type) and issubclass(error, BaseException):
-            error = error()
+            error = self.exception(error)
         if cause and isinstance(error, BaseException):
             if type(cause[0]) is Optional and not is_known(present_in(cause[0])):
                 return self._from_one_or_none(error, cause[0])
             found = held_in(cause[0]) if type(cause[0]) is Optional else cause[0]
             if is_one_of(found):
                 return self._from_one_of(error, found)
-            error.__cause__ = _cause(found)
+            error.__cause__ = cause_of(found)
         return self._noted(error)
 
     def _noted(self, error: Any) -> Any:
@@ -145,13 +146,34 @@ class Raising(InTrace):
         return self.stopped()
 
     def _failing(self, error: BaseException) -> Callable[[Any], None]:
-        """What raises an exception from a cause, as it was made here."""
+        """What raises an exception from a cause, as it was made here.
+
+        Raises:
+          StagingError: others may refer to it, which has one cause on each path.
+        """
         made = current().recipe
+        if made is None or made[0] is not error:
+            if current().initialized is not error:
+                raise StagingError(
+                    f"{user_location()}\n  The cause of this {type(error).__name__}, which was made before the `raise`, is selected at run "
+                    "time.\n  Make it in the `raise` statement: raise Error(…) from cause."
+                )
+            return self._failing_with_copies(error)
 
         def fail(cause: Any) -> None:
-            if made is not None and made[0] is error:
-                current().recipe = error, copy.copy(made[1])
+            current().recipe = error, copy.copy(made[1])
             raise self.raised(error, cause)
+
+        return fail
+
+    def _failing_with_copies(self, error: BaseException) -> Callable[[Any], None]:
+        """The same, of one that nothing else refers to: on each path it is another."""
+        attributes = attributes_of(error)
+
+        def fail(cause: Any) -> None:
+            current().initialized = one = with_attributes(type(error), attributes.items())
+            self.journal.born(one)
+            raise self.raised(one, cause)
 
         return fail
 
@@ -188,6 +210,10 @@ class Raising(InTrace):
         if not is_kind or not self._is_remembered():
             given, named = resolved(content)
             return self._call(kind)(*given, **named)
+        if is_object_of(kind, (*args, *kwargs.values())):
+            given, named = as_arguments(content)
+            current().initialized = error = self._call(kind)(*given, **named)
+            return error
         given, named = drafted(content)
         read = _as_read(content)
         content = read if Site.values(read) else content
@@ -374,7 +400,7 @@ class Raising(InTrace):
         """Leave in the program that it raises ``error``, which so many ``try`` statements may catch: those around it, by default."""
         tries = self.tries() if tries is None else tries
         if (again := remade(error)) is not None:
-            return leave(1, [again.values], [again.site], tries, _held(error))
+            return leave(1, [again.values], [again.site], tries, held_itself(error))
         made, current().recipe = current().recipe, None
         is_of_program = made is not None and made[0] is error
         recipe = made[1] if made is not None and is_of_program else Recipe.of(error)
@@ -395,7 +421,7 @@ class Raising(InTrace):
                 f"{site.where}\n  {site.name} depends on a traced condition here, and a bare jax.jit around converted "
                 f"code cannot raise exceptions.{text}\n  Call the function through autograph.function."
             ) from None
-        held = _held(error) if error is current().named else None
+        held = held_itself(error) if error is current().named else None
         leave(1, [values], [site], 0 if isinstance(error, OutOfRoom) else tries, held)
 
     def handled(self, error: BaseException) -> BaseException:
@@ -442,30 +468,6 @@ class _Suppress(suppress):
                 return True
             raise
         return bool(super().__exit__(*error))
-
-
-def _held(error: BaseException) -> BaseException | None:
-    """An exception that a handler is to be given itself: others may refer to it."""
-    return error if is_plain_object(error) else None
-
-
-def _caught(error: BaseException) -> StagingError:
-    """What to raise at the end of a call in which a handler took ``error`` for one of the program's own."""
-    if isinstance(error, StagingError):
-        return error
-    return StagingError(
-        f"{place_of(error)}\n  {python_class(error).__name__} is raised here while a block of a staged statement is traced, inside a `try` "
-        f"with handlers: whether this runs, and so which handler does, is known only at run time.\n    {error}\n"
-        "  Move the `try` into the block, or out of the traced function."
-    )
-
-
-def _absent(error: BaseException) -> StagingError:
-    remedy = "Give the variable a value before, or call" if is_unbound(error) else "Call"
-    return StagingError(
-        f"{place_of(error)}\n  {python_class(error).__name__}: {error}. Whether this is reached depends on a traced condition, and a bare "
-        f"jax.jit around converted code cannot raise exceptions.\n  {remedy} the function through autograph.function."
-    )
 
 
 def _as_read(values: Any) -> Any:
@@ -527,7 +529,7 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
         if raising.journal.leaves_unknown:
             _refuse_unknown(raising.journal, result, function)
         if scope.caught is not None:
-            raise _caught(scope.caught)
+            raise caught_while_tracing(scope.caught)
         # Outside of traces there are no such lists, and results that are no pytrees: lists that hold themselves, say.
         if STAGING.is_plain(place):
             return result
@@ -543,10 +545,10 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
         if isinstance(error, OverflowError) and not STAGING.is_plain(place):
             refuse_large_int(error)
         if scope.caught is not None and not isinstance(error, StagingError):
-            raise _caught(scope.caught) from None  # the handler that raised this may not have had to run
+            raise caught_while_tracing(scope.caught) from None  # the handler that raised this may not have had to run
         is_absence = is_unbound(error) or isinstance(error, ABSENT_WHILE_TRACING)
         if error is scope.staged and is_absence and not raising.can_raise_later():
-            raise _absent(error) from error
+            raise absent_in_bare_jit(error) from error
         if error is not scope.last and not (scope.has_raised and is_pythons(error)):
             raise
         if isinstance(error, BothRaise):
@@ -556,7 +558,7 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
         raising.raise_later(error, scope.tries)  # it is raised if none of those before it was
         return None
     finally:
-        current().scope, current().recipe, current().named = outer, None, None
+        current().scope, current().recipe, current().named, current().initialized = outer, None, None, None
         current().restore(surroundings)
         scope.forget()
         if outer is None:

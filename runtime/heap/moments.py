@@ -175,11 +175,11 @@ class Moment:
                 return _Constant(value)
             self.values.append(value)
             return _Carried(len(self.values) - 1)
-        if value is UNBOUND or isinstance(value, (*_PLAIN, jax.Array)):
-            return _Constant(value)
-        if is_one_of(value):
+        if is_one_of(value):  # which says that it is of the class of what it may be
             parts = tuple(map(self._part, (code_of(value), *candidates_of(value))))
             return _Built("one of", parts, lambda parts: one_of(parts[1:], parts[0]))
+        if value is UNBOUND or isinstance(value, (*_PLAIN, jax.Array)):
+            return _Constant(value)
         kind = type(value)
         if kind is tuple:
             return _Built(kind, tuple(map(self._part, value)), tuple)

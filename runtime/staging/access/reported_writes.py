@@ -32,6 +32,14 @@ _OF_CONTENTS = frozenset(
 )
 
 
+def is_init_of_error(called: Any) -> bool:
+    """Whether this is the ``__init__`` of a builtin class of exceptions, which sets their arguments."""
+    kind = type(called)
+    if kind not in (types.MethodWrapperType, types.WrapperDescriptorType) or called.__name__ != "__init__":
+        return False
+    return issubclass(called.__objclass__, BaseException)
+
+
 class ReportedWrites(InTrace):
     """The operators for such calls.
 
@@ -130,7 +138,10 @@ class ReportedWrites(InTrace):
     def unbound(self, called: Any) -> Any:
         """A method of a builtin class, to be called with its object: ``list.append``, ``object.__setattr__``."""
         kind, name = called.__objclass__, called.__name__
-        if not issubclass(kind, (*MUTABLE_CONTAINERS, frozenset)) and name not in _OF_ATTRIBUTES:
+        writes = (
+            issubclass(kind, (*MUTABLE_CONTAINERS, frozenset)) or name in _OF_ATTRIBUTES or is_init_of_error(called)
+        )
+        if not writes:
             return called
 
         def call(*given: Any, **kwargs: Any) -> Any:
@@ -154,6 +165,8 @@ class ReportedWrites(InTrace):
             return lambda name, value: self.store_attr(owner, name, value, called)
         if called.__name__ == "__delattr__":
             return lambda name: self.remove_attr(owner, name, called)
+        if is_init_of_error(called):
+            self.journal.touch(AttributePlace(owner, "args"))
         return called
 
     def at_any_index(self, called: Any) -> Callable[..., Any]:
