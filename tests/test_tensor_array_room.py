@@ -192,7 +192,55 @@ def unequal_branches(x):
     return ta.stack()
 
 
+def in_nested_loops(x):
+    ta = empty()
+    for i in ag.range(4):
+        for j in ag.range(3):
+            ta = ta.write(ta.size(), x * i + j)
+    return ta.stack()
+
+
+def at_indices_of_nested_loops(x):
+    ta = empty()
+    for i in ag.range(4):
+        for j in ag.range(3):
+            ta = ta.write(i * 3 + j, x * i + j)
+    return ta.stack()
+
+
+def in_three_loops(x):
+    ta = empty()
+    for i in ag.range(2):
+        for j in ag.range(3):
+            for k in ag.range(2):
+                ta = ta.write(ta.size(), x + i * 6 + j * 2 + k)
+    return ta.stack()
+
+
+def some_in_nested_loops(x):
+    ta = empty(element_shape=())
+    for i in ag.range(3):
+        if x > i:
+            for j in ag.range(3):
+                if x > j:
+                    ta = ta.write(ta.size(), x * j + i)
+        else:
+            ta = ta.write(ta.size(), 0.0)
+    return ta.stack()
+
+
+def in_python_under_conditions(x):
+    ta = empty(element_shape=())
+    for i in range(5):
+        if x > i:
+            ta = ta.write(2 * i, x)
+        if x > 2 * i:
+            ta = ta.write(ta.size(), x + i)
+    return ta.stack()
+
+
 BOUNDED = [
+    *(in_nested_loops, at_indices_of_nested_loops, in_three_loops, some_in_nested_loops, in_python_under_conditions),
     *(two_indices, two_at_the_end, some_at_the_end, some_indices, from_the_end, every_other, a_count_of_its_own),
     *(
         at_most_so_often,

@@ -343,9 +343,9 @@ class TensorArray:
           bound: how many iterations there are at most; None if that is not known.
           loop: how many loops there are around it.
         """
-        has_bound = bound is not None and not isinstance(bound, jax.Array)
-        if not self._dynamic or self._max_size is not None or (self._loop is not None and not has_bound):
+        if not self._dynamic or self._max_size is not None or self._loop is not None:
             return self
+        has_bound = bound is not None and not isinstance(bound, jax.Array)
         present: Any = self._known_room() if isinstance(self._count, jax.Array) else self._count
         if room is None:
             room = self._room if not has_bound or present is None else present + bound
@@ -388,7 +388,10 @@ class TensorArray:
         """How many elements fit at most, None if it may grow without end."""
         if not self._dynamic:
             return self._count if self._buffer is None else self._buffer.shape[0]
-        return self._max_size if self._max_size is not None else self._room
+        if self._max_size is not None or self._room is not None:
+            return self._room if self._max_size is None else self._max_size
+        is_counted = not isinstance(self._count, jax.Array)
+        return None if is_counted or self._buffer is None else self._buffer.shape[0]  # what branches have written
 
     def _check_element(self, index: int) -> None:
         """See that there is an element at a known index, if it is known how many there are."""
