@@ -192,6 +192,33 @@ def unequal_branches(x):
     return ta.stack()
 
 
+def beyond_what_one_path_writes(x):
+    ta = empty(element_shape=())
+    if x > 2:
+        ta = ta.write(ta.size(), x)
+    return ta.write(3, x + 1).stack()
+
+
+def beyond_what_either_path_writes(x):
+    ta = empty()
+    if x > 2:
+        ta = ta.write(0, x).write(1, 2 * x)
+    else:
+        ta = ta.write(0, 3 * x)
+    return ta.scatter([4, 3], jnp.stack([x, x + 1])).stack()
+
+
+def beyond_in_a_loop(x):
+    ta = empty()
+    if x > 2:
+        ta = ta.write(1, x).write(2, 2 * x)
+    else:
+        ta = ta.write(0, 3 * x)
+    for i in ag.range(3):
+        ta = ta.write(2 * i + 2, x + i)
+    return ta.stack()
+
+
 def in_nested_loops(x):
     ta = empty()
     for i in ag.range(4):
@@ -240,6 +267,7 @@ def in_python_under_conditions(x):
 
 
 BOUNDED = [
+    *(beyond_what_one_path_writes, beyond_what_either_path_writes, beyond_in_a_loop),
     *(in_nested_loops, at_indices_of_nested_loops, in_three_loops, some_in_nested_loops, in_python_under_conditions),
     *(two_indices, two_at_the_end, some_at_the_end, some_indices, from_the_end, every_other, a_count_of_its_own),
     *(

@@ -141,6 +141,7 @@ class TensorArray:
         elif isinstance(self._count, jax.Array):  # a branch has written, say
             self._check_room("where its size is traced")
         after = self._with_elements(element.shape)
+        after = after if place is self._count else after._with_zeros_beyond()
         after = after._grown_to(place) if isinstance(place, int) else after._with_room_at(place)
         buffer = STAGING.in_rows_of(after._buffer, STAGING.type_of(element)).at[place].set(element, mode="drop")
         count = _larger(after._count, place + 1) if after._dynamic else after._count
@@ -255,7 +256,7 @@ class TensorArray:
         where: Any = plain(indices)
         if isinstance(where, jax.core.Tracer) or isinstance(self._count, jax.Array):
             self._check_room()
-        after = self._with_elements(tuple(elements.shape[1:]))
+        after = self._with_elements(tuple(elements.shape[1:]))._with_zeros_beyond()
         if isinstance(where, jax.core.Tracer):
             last: Any = jnp.max(where, initial=-1) + 1
             after = after._with_room_at(last - 1)
@@ -351,7 +352,8 @@ class TensorArray:
             room = self._room if not has_bound or present is None else present + bound
         if room is None:
             return self
-        after = self._replaced(self._buffer, self._count)
+        cleared = self._with_zeros_beyond()
+        after = cleared._replaced(cleared._buffer, cleared._count)
         after._room, after._loop = room, (loop, present)
         return after if after._buffer is None else after._with_room(room)
 
@@ -423,6 +425,15 @@ class TensorArray:
             return self
         more = STAGING.more_room(room - present, self._buffer)
         return self._replaced(jnp.concatenate([self._buffer, more]), self._count)
+
+    def _with_zeros_beyond(self) -> TensorArray:
+        """The same array with zeros where nothing is: what a branch with fewer elements has been filled up with is anything."""
+        is_filled_up = isinstance(self._count, jax.Array) and self._max_size is None and self._loop is None
+        if not self._dynamic or not is_filled_up or self._buffer is None:
+            return self
+        has_element = jnp.arange(self._buffer.shape[0]) < self._count
+        rows = has_element.reshape(-1, *[1] * (self._buffer.ndim - 1))
+        return self._replaced(jnp.where(rows, self._buffer, jnp.zeros((), self._buffer.dtype)), self._count)
 
     def _with_room_at(self, place: Any) -> TensorArray:
         """The same array with room for an element at a traced index, where no loop sees to that."""
