@@ -94,11 +94,11 @@ def test_jax_names_the_users_branch():
     assert f"the function f at {__file__}" in str(caught.value.__cause__)
 
 
-@pytest.mark.parametrize("given", ["a", None, {}, [1, "a"]], ids=str)
+@pytest.mark.parametrize("given", ["a", None, {}, [1, None]], ids=str)
 def test_what_cannot_be_added_is_refused_by_the_name_of_the_variable(given):
     v = ag.Variable(jnp.zeros(2), name="weights")
     adds = [lambda: v.assign_add(given), lambda: v.assign_sub(given), lambda: v[:].assign_add(given)]
     for add in (*adds, ag.function(lambda: v.assign_add(given))):
-        with pytest.raises(TypeError, match=r"'weights' holds float32\[2\]"):
+        with pytest.raises((TypeError, ValueError), match=r"'weights' holds float32\[2\]"):
             add()
     assert v.numpy().tolist() == [0.0, 0.0]

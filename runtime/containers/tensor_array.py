@@ -335,7 +335,7 @@ class TensorArray:
         made._buffer = children[0] if len(children) > made._dynamic else None
         return made
 
-    def before_loop(self, bound: Any, loop: int, room: Any = None) -> TensorArray:
+    def before_loop(self, bound: ArrayLike | None, loop: int, room: ArrayLike | None = None) -> TensorArray:
         """Return the same elements with capacity for what a staged loop writes.
 
         That is one element in each iteration, as far as is known by now, or ``room`` elements in all.
@@ -365,7 +365,7 @@ class TensorArray:
         after._loop = None
         return after
 
-    def room_in_loop(self, loop: int) -> tuple[Any, Any] | None:
+    def room_in_loop(self, loop: int) -> tuple[ArrayLike, ArrayLike | None] | None:
         """For how many elements there is room in a loop with so many around it, and how many there were before, at most.
 
         None where that loop does not write to it, or no write can miss its room.

@@ -53,7 +53,8 @@ def _written(target: Any, result: Any, where: Any, casting: Any, what: str) -> A
     dtypes = jnp.result_type(result), place_of(target).dtype
     if not np.can_cast(*dtypes, casting):
         raise TypeError(
-            f"{user_location()}\n  {what} writes {dtypes[0]} to an array of {dtypes[1]}, which NumPy does not cast to it ({casting!r})."
+            f"{user_location()}\n  {what} writes {dtypes[0]} to an array of {dtypes[1]}, which NumPy does not cast to it ({casting!r}).\n"
+            "  Make the array with that dtype, or pass casting='unsafe'."
         )
     in_place(target, functools.partial(_where, where, result), what)
     return target

@@ -327,18 +327,16 @@ def _held_in(held: Any) -> Iterable[Any]:
 
 
 def _class_attributes(kind: type) -> dict[str, Any]:
-    return {name: value for name, value in vars(kind).items() if not _is_special(name)}
-
-
-def _is_special(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
+    return {name: value for name, value in vars(kind).items() if not (name.startswith("__") and name.endswith("__"))}
 
 
 def _slots_of(kind: type) -> Collection[str]:
     members = [
         each for base in kind.__mro__ for each in vars(base).items() if type(each[1]) is types.MemberDescriptorType
     ]
-    return [name for name, _ in members if not _is_special(name)]  # as a compiled function has, which nothing sets
+    return [
+        name for name, _ in members if not name.endswith("offset__")
+    ]  # of a compiled function: a number of Python's own
 
 
 def _slot(value: Any, name: str) -> Any:
