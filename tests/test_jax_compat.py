@@ -648,6 +648,8 @@ def test_what_reads_and_writes_elements():
     assert those(jax_compat.is_update) == [update, corner, scatter]
     assert those(jax_compat.is_update_of_row) == [update]
     assert those(jax_compat.is_concatenation) == [joined] and those(jax_compat.is_cast) == [cast]
+    weaker = only_equation(lambda x: jax_compat.weak(x), table)
+    assert [each for each in (cast, weaker) if jax_compat.is_cast_of_weakness(each)] == [weaker]
 
 
 def test_a_barrier_between_a_result_and_what_uses_it():

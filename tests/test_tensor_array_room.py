@@ -410,3 +410,23 @@ def test_a_symbolic_number_of_iterations(size):
     x = jnp.arange(1.0, size + 1)
     compiled = ag.function(program, input_signature=[ag.TensorSpec([None], jnp.float32)])
     agree(compiled(x), program(x))
+
+
+def test_a_loop_that_reads_variables_and_keys():
+    table = ag.Variable(jnp.array([1, 2, 0]))
+    key = jax.random.key(3)
+
+    def decoded(token):
+        tokens = ag.TensorArray(jnp.int32, size=0, dynamic_size=True)
+        i = 0
+        while token != 0:
+            ag.set_loop_options(maximum_iterations=10)
+            tokens = tokens.write(2 * i, token).write(
+                2 * i + 1, jax.random.randint(jax.random.fold_in(key, i), (), 0, 9)
+            )
+            token = table[token]
+            i += 1
+        return tokens.stack()
+
+    found = ag.function(decoded)(jnp.int32(1))
+    assert found.tolist()[::2] == [1, 2] and len(found) == 4

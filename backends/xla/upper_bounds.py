@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -112,13 +113,18 @@ def at_most(spec: LoopSpec, position: int, starts: Mapping[int, int], trips: int
 def _start(value: Any, known: int | None) -> _Bound:
     if known is not None:
         return _numbers(0, known, 0)
-    if jax_compat.is_tracer(value) or not (isinstance(value, int) or hasattr(value, "dtype")):
-        return _numbers(0, _INF, -_INF)
-    return _held(np.asarray(value), 0)
+    return _held(np.asarray(value), 0) if isinstance(value, int) or _is_known(value) else _none(0)
+
+
+def _is_known(value: Any) -> bool:
+    """Whether this holds integers that are known: no tracer, no key, and no reference to what a Variable holds."""
+    if not isinstance(value, jax.Array | np.ndarray | np.generic) or jax_compat.is_tracer(value):
+        return False
+    return any(jnp.issubdtype(value.dtype, kind) for kind in (jnp.integer, jnp.bool_))
 
 
 def _held(array: np.ndarray[Any, Any], count: int) -> _Bound:
-    if not array.size or not (array.dtype.kind == "b" or jnp.issubdtype(array.dtype, jnp.integer)):
+    if not array.size or not any(jnp.issubdtype(array.dtype, kind) for kind in (jnp.integer, jnp.bool_)):
         return _numbers(count, _INF, -_INF)
     return _numbers(count, float(array.max()), float(array.min()))
 
@@ -185,11 +191,7 @@ class _Program:
         self._count = count
         self._known = dict(zip(self._jaxpr.invars, operands, strict=True))
         for variable, value in zip(self._jaxpr.constvars, program.consts, strict=True):
-            if (
-                not jax_compat.is_tracer(value)
-                and hasattr(value, "dtype")
-                and not jnp.issubdtype(value.dtype, jnp.floating)
-            ):
+            if _is_known(value):
                 self._known[variable] = _held(np.asarray(value), self._count)
 
     def bounds(self, results: Sequence[Any]) -> list[_Bound]:
@@ -215,7 +217,7 @@ class _Program:
 
     def _typed(self, aval: Any, found: _Bound | None) -> _Bound:
         dtype = getattr(aval, "dtype", None)
-        if dtype is not None and dtype.kind == "b":
+        if dtype is not None and jnp.issubdtype(dtype, jnp.bool_):
             return _numbers(self._count, 1, 0)
         is_integer = dtype is not None and jnp.issubdtype(dtype, jnp.signedinteger)
         return found if found is not None and is_integer else _none(self._count)

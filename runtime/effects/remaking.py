@@ -8,7 +8,7 @@ from typing import Any
 
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.effects.raise_sites import Recipe, Remade, Site
-from autograph.runtime.effects.raising import current
+from autograph.runtime.effects.raising import current, meets_handler
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.objects import attributes_of, is_plain_kind, is_plain_object
@@ -42,13 +42,15 @@ def held_itself(error: BaseException) -> BaseException | None:
 
 def is_object_of(kind: type[BaseException], arguments: Iterable[Any]) -> bool:
     """Whether an exception that a ``raise`` makes of arguments is made, and held, as any object: its class has code of the user's for
-    that, or what it holds can be written to."""
+    that, or a handler of the program's may write to what it holds."""
     if not is_plain_kind(kind):
         return False
     if any(
         isinstance(method, types.FunctionType) and not is_library(method) for method in (kind.__init__, kind.__new__)
     ):
         return True
+    if not meets_handler(kind):
+        return False
     parts = tree_leaves(tuple(arguments), is_leaf=lambda part: isinstance(part, MUTABLE_CONTAINERS))
     return any(isinstance(part, MUTABLE_CONTAINERS) or is_plain_object(part) for part in parts)
 
