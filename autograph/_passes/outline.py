@@ -36,7 +36,7 @@ from autograph._passes.nodes import (
     store,
     thunk,
 )
-from autograph._passes.static_tests import is_static_test
+from autograph._passes.static_tests import is_endless, is_static_test
 
 _JUMPS = (gast.Return, gast.Break, gast.Continue)
 TRIES = (gast.Try, *((gast.TryStar,) if hasattr(gast, "TryStar") else ()))
@@ -148,7 +148,7 @@ class _Outliner:
         elif isinstance(node, gast.If) and not self._stays_python(node) and not is_static_test(node.test):
             return self.conditional(node)
         elif isinstance(node, LOOPS) and not self._stays_python(node):
-            is_static = isinstance(node, gast.While) and is_static_test(node.test)
+            is_static = isinstance(node, gast.While) and is_static_test(node.test) and not is_endless(node)
             if not is_static or node in self.context.loop_options:
                 return self.loop(node)
         elif isinstance(node, gast.Try) and not self._is_kept(node):

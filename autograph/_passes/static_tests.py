@@ -21,6 +21,11 @@ def is_static_test(node: gast.AST) -> bool:
     return isinstance(node, gast.BoolOp) and all(is_static_test(value) for value in node.values)
 
 
+def is_endless(node: gast.While) -> bool:
+    """Whether only a jump or an exception ends this loop."""
+    return isinstance(node.test, gast.Constant) and bool(node.test.value)
+
+
 def is_singleton_test(node: gast.AST) -> bool:
     """Whether this compares one value with None, True or False by identity: only run time may know the answer."""
     return (

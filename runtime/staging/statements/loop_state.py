@@ -109,6 +109,12 @@ class WhileLoop:
         """What is the same whenever the statement runs."""
         return getattr(self.body, "__code__", self.body)
 
+    @property
+    def is_endless(self) -> bool:
+        """Whether its test is a constant, so that only an exception ends it."""
+        code = getattr(self.test, "__code__", None)
+        return code is not None and not code.co_names and not code.co_freevars
+
     def variables(self) -> list[Variable]:
         return find_variables(self.names, self.functions)
 

@@ -21,7 +21,7 @@ from autograph.runtime.containers.iterables import (
 )
 from autograph.runtime.containers.iterators import SequenceIterator
 from autograph.runtime.effects.absences import ABSENCES, may_be_bound
-from autograph.runtime.effects.raising import attempting
+from autograph.runtime.effects.raising import attempting, current
 from autograph.runtime.heap.copies import Copies, Watch
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.journal import Journal
@@ -123,15 +123,18 @@ class Loops(InTrace):
         """Run ``body`` while ``test()`` is true; ``names`` and ``result`` as for `if_stmt`, ``python_only`` as for `for_stmt`."""
         loop = WhileLoop(test, body, names, result, options)
         surely = options.has_traced_bound or (options.is_one_loop and self.backend.is_tracing())
+        is_endless = loop.is_endless and not surely
         around, writes = Journal.copies.made(self.journal), False
         is_empty = around is not None and around.are_empty and not surely
-        tried = options.unroll is True or is_empty or not (surely or may_become_traced(self.backend, (test, body)))
+        tried = options.unroll is True or is_empty or is_endless
+        tried = tried or not (surely or may_become_traced(self.backend, (test, body)))
         if not tried and not surely:
             is_staged, writes = self._staged_by_its_test(loop)
             if is_staged:
                 return
         reason, copies = None, self.journal.copies
-        is_empty = is_empty or (tried and self.backend.is_tracing() and self.rolling.records_nothing(loop))
+        if tried and not is_endless and self.backend.is_tracing():
+            is_empty = is_empty or self.rolling.records_nothing(loop)
         if is_empty:
             copies = copies.within(1)
             copies.are_empty = True
@@ -161,18 +164,24 @@ class Loops(InTrace):
                 self._staged_while(loop, done, test_writes, truth)
                 return
             if not tried:
-                trial = functools.partial(
-                    self._settled_while, loop, done, test_writes, True, surely_runs=True, may_peel=True
-                )
-                again = functools.partial(self._counted_while, loop)
-                found = self._on_trial(trial, loop, again, python_only)
+                found = self._on_trial_after(done, loop, test_writes, python_only)
                 if found.is_staged:
                     return
                 tried = done > 0 or not found.may_settle
                 reason, copies = found.reason, self.journal.copies.within(found.iterations)
             watch.step()
+            raised = current().left
             with self.journal.copying(copies):
                 body()
+            if is_endless and (
+                current().left > raised or STAGING.is_clear() is not True
+            ):  # only the run knows whether it has ended
+                tried = is_endless = False
+
+    def _on_trial_after(self, done: int, loop: WhileLoop, test_writes: bool, python_only: str | None) -> Trial:
+        """As `_on_trial`, of a ``while`` of which Python has run so many iterations."""
+        settled = functools.partial(self._settled_while, loop, done, test_writes, True, surely_runs=True, may_peel=True)
+        return self._on_trial(settled, loop, functools.partial(self._counted_while, loop), python_only)
 
     def _staged_by_its_test(self, loop: WhileLoop) -> tuple[bool, bool]:
         """Stage a ``while`` whose test, evaluated once with the state traced, is traced.
@@ -515,7 +524,7 @@ class Loops(InTrace):
             try:
                 with attempting():
                     trace = settled()
-                is_static = trace.test_is_static()
+                is_static = trace.test_is_static() and not (isinstance(loop, WhileLoop) and loop.is_endless)
             except GrowthUnknown:  # it may be static: then Python can run the loop
                 is_static = True
             except NodesChosen as found:
