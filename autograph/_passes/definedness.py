@@ -18,6 +18,7 @@ from autograph._analysis.scopes import (
     walk_scope,
 )
 from autograph._passes.nodes import Context, Rewriter, constant, load, placed, thunk
+from autograph._passes.static_tests import is_endless
 
 _SIMPLE = (
     gast.Assign,
@@ -162,8 +163,7 @@ class _Walk:
             node.test = self.reads(node.test, defined)
             end = self.block(node.body, defined | bound_if(node.test, True))
             breaks, _ = self.exits.pop()
-            endless = isinstance(node.test, gast.Constant) and bool(node.test.value)
-            after = None if endless else self.block(node.orelse, defined | bound_if(node.test, False))
+            after = None if is_endless(node) else self.block(node.orelse, defined | bound_if(node.test, False))
             return _meet(after, *breaks)
         node.iter = self.reads(node.iter, defined)
         end = self.block(node.body, defined | bound_names([node.target]))

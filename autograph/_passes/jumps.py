@@ -9,7 +9,7 @@ import gast
 
 from autograph._analysis.scopes import LOOPS, definitions_in, suspends, walk_scope
 from autograph._passes.nodes import Context, any_of, assign, blocks_in, constant, load, negation, placed, rewrite_blocks
-from autograph._passes.static_tests import is_static_test
+from autograph._passes.static_tests import is_endless, is_static_test
 
 # Early returns in a row nest their remainders this deep; from there on they set a flag, so that a function of any
 # length stays within Python's limit of indentation.
@@ -271,8 +271,7 @@ class LowerJumps:
             node.body.append(placed(gast.If(any_of(exits), [gast.Break()], []), node))
         elif exits and isinstance(node, gast.While):
             stop = negation(any_of(exits))
-            is_endless = isinstance(node.test, gast.Constant) and bool(node.test.value)
-            node.test = placed(stop if is_endless else gast.BoolOp(gast.And(), [stop, node.test]), node.test)
+            node.test = placed(stop if is_endless(node) else gast.BoolOp(gast.And(), [stop, node.test]), node.test)
         elif exits:
             self.context.exit_flags[node] = tuple(exits)
         follow = list(node.orelse)

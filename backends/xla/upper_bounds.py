@@ -361,23 +361,14 @@ def _place(equation: Any, array: _Bound) -> _Bound:
     return _numbers(len(array.row) - 1, max(before // max(after, 1) - 1, 0), 0)
 
 
+# What results hold as their first operand holds it.
+_SAME = """
+    convert_element_type broadcast_in_dim reshape squeeze expand_dims slice dynamic_slice copy copy_p stop_gradient reduce_max
+    reduce_min rev transpose
+"""
 _RULES: Mapping[str, Callable[..., _Bound]] = MappingProxyType(
     {
-        **dict.fromkeys(
-            (
-                *(
-                    "convert_element_type",
-                    "broadcast_in_dim",
-                    "reshape",
-                    "squeeze",
-                    "expand_dims",
-                    "slice",
-                    "dynamic_slice",
-                ),
-                *("copy", "copy_p", "stop_gradient", "reduce_max", "reduce_min", "rev", "transpose"),
-            ),
-            _same,
-        ),
+        **dict.fromkeys(_SAME.split(), _same),
         "concatenate": _one_of,
         "select_n": _chosen,
         "max": _largest,

@@ -173,9 +173,8 @@ class Loops(InTrace):
             raised = current().left
             with self.journal.copying(copies):
                 body()
-            if is_endless and (
-                current().left > raised or STAGING.is_clear() is not True
-            ):  # only the run knows whether it has ended
+            # Only the run knows whether an exception has ended it.
+            if is_endless and (current().left > raised or STAGING.is_clear() is not True):
                 tried = is_endless = False
 
     def _on_trial_after(self, done: int, loop: WhileLoop, test_writes: bool, python_only: str | None) -> Trial:
