@@ -120,12 +120,16 @@ def _is_known(value: Any) -> bool:
     """Whether this holds integers that are known: no tracer, no key, and no reference to what a Variable holds."""
     if not isinstance(value, jax.Array | np.ndarray | np.generic) or jax_compat.is_tracer(value):
         return False
-    return any(jnp.issubdtype(value.dtype, kind) for kind in (jnp.integer, jnp.bool_))
+    return _is_of_integers(value.dtype)
+
+
+def _is_of_integers(dtype: Any) -> bool:
+    return any(jnp.issubdtype(dtype, kind) for kind in (jnp.integer, jnp.bool_))
 
 
 def _held(array: np.ndarray[Any, Any], count: int) -> _Bound:
-    if not array.size or not any(jnp.issubdtype(array.dtype, kind) for kind in (jnp.integer, jnp.bool_)):
-        return _numbers(count, _INF, -_INF)
+    if not array.size or not _is_of_integers(array.dtype):
+        return _none(count)
     return _numbers(count, float(array.max()), float(array.min()))
 
 
@@ -156,6 +160,7 @@ def _looped(
     carried, count = len(begun), len(given)
     most = [*(_INF for _ in begun), *(each.most for each in others)]
     least = [each.least for each in given]
+    tops_of_given = np.array([[each.most] for each in (*given, _numbers(0, 0, 0))])
     outer = np.stack([*(each.row for each in given), _numbers(len(given[0].row) - 1, 0, 0).row])
     identity = np.where(np.eye(count + 1, dtype=bool), 0.0, -_INF)
     rounds = 0
@@ -172,13 +177,12 @@ def _looped(
         whole, before = (
             (_of_any_power(step),) * 2 if trips is None else (_power(step, n) for n in (trips, max(trips - 1, 0)))
         )
-        tops = [max(row) for row in _product(before, np.array([[each.most] for each in (*given, _numbers(0, 0, 0))]))]
+        tops = [max(row) for row in _product(before, tops_of_given)]
         rounds += 1
         if rounds == _ROUNDS or tops[:carried] == most[:carried]:
             break
         most[:carried] = map(min, most[:carried], tops)
-    rows = _product(whole, outer)
-    finals = _product(whole, np.array([[each.most] for each in (*given, _numbers(0, 0, 0))]))
+    rows, finals = _product(whole, outer), _product(whole, tops_of_given)
     return [_Bound(rows[k], float(finals[k, 0]), least[k]) for k in range(carried)]
 
 
@@ -230,8 +234,7 @@ class _Program:
             return [_either(found) for found in zip(*paths, strict=True)]
         if kind is Kind.SCAN:
             scan = jax_compat.scan_of(equation)
-            trips = scan.options["length"]
-            return self._loop(equation, scan.body, scan.consts, scan.carried, trips if isinstance(trips, int) else None)
+            return self._loop(equation, given, scan.body, scan.consts, scan.carried, scan.options["length"])
         if kind is Kind.WHILE:
             own = equation.params.get("program")
             if own is None:
@@ -239,17 +242,11 @@ class _Program:
                 given, consts, body, bound = given[loop.test_consts :], loop.body_consts, loop.body, None
             else:
                 consts, body, bound = own.consts, own.body, own.bound
-            return self._loop(
-                equation, body, consts, len(given) - consts, bound if isinstance(bound, int) else None, given
-            )
+            return self._loop(equation, given, body, consts, len(given) - consts, bound)
         called = jax_compat.called(equation.params)
-        if (
-            called is not None
-            and len(called.jaxpr.invars) == len(given)
-            and len(called.out_avals) == len(equation.outvars)
-        ):
-            return self._run(called, given)
-        return None
+        if called is None or len(called.jaxpr.invars) != len(given):
+            return None
+        return self._run(called, given) if len(called.out_avals) == len(equation.outvars) else None
 
     def _run(self, program: Any, given: Sequence[_Bound]) -> list[_Bound]:
         return _Program(program, given, self._count).bounds(program.jaxpr.outvars)
@@ -257,13 +254,13 @@ class _Program:
     def _loop(
         self,
         equation: Any,
+        given: Sequence[_Bound],
         body: Any,
         consts: int,
         carried: int,
-        trips: int | None,
-        given: Sequence[_Bound] | None = None,
+        trips: Any,
     ) -> list[_Bound]:
-        given = list(map(self._of, equation.invars)) if given is None else given
+        """``trips``: how many iterations there are at most, of which a number that is not known tells nothing."""
         if not carried or len(given) > _MOST_OPERANDS:
             return [_none(self._count) for _ in equation.outvars]
         start, others = given[consts : consts + carried], [*given[:consts], *given[consts + carried :]]
@@ -272,7 +269,7 @@ class _Program:
             taken, fixed, rows = operands[:carried], operands[carried : carried + consts], operands[carried + consts :]
             return _Program(body, [*fixed, *taken, *rows], len(given)).bounds(body.jaxpr.outvars[:carried])
 
-        found = _looped(iteration, start, others, trips)
+        found = _looped(iteration, start, others, trips if isinstance(trips, int) else None)
         return [*found, *(_none(self._count) for _ in equation.outvars[carried:])]
 
 

@@ -344,7 +344,7 @@ class TensorArray:
           bound: how many iterations there are at most; None if that is not known.
           loop: how many loops there are around it.
         """
-        if not self._dynamic or self._max_size is not None or self._loop is not None:
+        if not self._grows_by_itself:
             return self
         has_bound = bound is not None and not isinstance(bound, jax.Array)
         present: Any = self._known_room() if isinstance(self._count, jax.Array) else self._count
@@ -385,6 +385,11 @@ class TensorArray:
                 f"{user_location()}\n  A TensorArray of dynamic size is written {where}, and its size "
                 "has no bound. Pass max_size=, or write in a staged loop of known length."
             )
+
+    @property
+    def _grows_by_itself(self) -> bool:
+        """Whether each write makes the room that it needs: none was given, and no loop sees to it."""
+        return self._dynamic and self._max_size is None and self._loop is None
 
     def _known_room(self) -> Any:
         """How many elements fit at most, None if it may grow without end."""
@@ -428,8 +433,7 @@ class TensorArray:
 
     def _with_zeros_beyond(self) -> TensorArray:
         """The same array with zeros where nothing is: what a branch with fewer elements has been filled up with is anything."""
-        is_filled_up = isinstance(self._count, jax.Array) and self._max_size is None and self._loop is None
-        if not self._dynamic or not is_filled_up or self._buffer is None:
+        if not self._grows_by_itself or not isinstance(self._count, jax.Array) or self._buffer is None:
             return self
         has_element = jnp.arange(self._buffer.shape[0]) < self._count
         rows = has_element.reshape(-1, *[1] * (self._buffer.ndim - 1))
@@ -438,7 +442,7 @@ class TensorArray:
     def _with_room_at(self, place: Any) -> TensorArray:
         """The same array with room for an element at a traced index, where no loop sees to that."""
         room = self._known_room()
-        if not self._dynamic or self._max_size is not None or self._loop is not None:
+        if not self._grows_by_itself:
             return self._with_room(room)
         after = self._replaced(self._buffer, self._count)
         if place is self._count:

@@ -331,12 +331,11 @@ def _class_attributes(kind: type) -> dict[str, Any]:
 
 
 def _slots_of(kind: type) -> Collection[str]:
-    members = [
-        each for base in kind.__mro__ for each in vars(base).items() if type(each[1]) is types.MemberDescriptorType
-    ]
+    members = [pair for base in kind.__mro__ for pair in vars(base).items()]
+    names = [name for name, held in members if type(held) is types.MemberDescriptorType]
     return [
-        name for name, _ in members if not name.endswith("offset__")
-    ]  # of a compiled function: a number of Python's own
+        name for name in names if not name.endswith("offset__")
+    ]  # a compiled function's, where Python finds its code
 
 
 def _slot(value: Any, name: str) -> Any:

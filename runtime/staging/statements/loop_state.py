@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -67,6 +67,7 @@ class ForLoop:
       is_resumed: whether the program may go on with the iterator after the loop.
     """
 
+    is_endless: ClassVar[bool] = False
     body: Callable[[Any], Any]
     names: Sequence[str]
     test: Thunk | None = None

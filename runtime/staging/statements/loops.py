@@ -523,7 +523,7 @@ class Loops(InTrace):
             try:
                 with attempting():
                     trace = settled()
-                is_static = trace.test_is_static() and not (isinstance(loop, WhileLoop) and loop.is_endless)
+                is_static = trace.test_is_static() and not loop.is_endless
             except GrowthUnknown:  # it may be static: then Python can run the loop
                 is_static = True
             except NodesChosen as found:
