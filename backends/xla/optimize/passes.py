@@ -77,8 +77,8 @@ PASSES = (
     Pass(
         Stage.LOOP,
         decide_by_ranges,
-        "An index that counts is neither negative nor too large: 0.6 times the time of a knapsack in a table. First, as those that follow "
-        "find less in a body.",
+        "An index that counts, or that the loop's test compares, is neither negative nor too large: 0.6 times the time of a knapsack in a "
+        "table. First, as those that follow find less in a body.",
     ),
     Pass(
         Stage.LOOP,

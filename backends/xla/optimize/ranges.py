@@ -1,8 +1,9 @@
-"""Leave out of a loop what its counters decide: an index of ``range(n)`` is not negative, and below ``n``.
+"""Leave out of a loop what its counters and its test decide: an index of ``range(n)`` is not negative, and below ``n``.
 
 Each index of a list is compared with its length, to raise, and with zero, to count from the end. What iterations count is known to be
-within bounds where the loop's length is, and of that what they compute. A comparison that comes out alike within these bounds is
-its result; with it go selects and conditionals. Loops and conditionals in the body are gone through with the bounds of what they take.
+within bounds where the loop's length is, what the test compares with a number is within that wherever the body runs (`narrowing`), and
+so is what the body computes of these. A comparison that comes out alike within these bounds is its result; with it go selects and
+conditionals. Loops and conditionals in the body are gone through with the bounds of what they take.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from autograph.backends.xla.branches import Branches, is_choice, with_branches
 from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind, is_literal
 from autograph.backends.xla.leaf_types import cast
 from autograph.backends.xla.optimize.bounds import Bounds, bounds_of_result, bounds_of_type, bounds_of_value, hull
+from autograph.backends.xla.optimize.narrowing import where_true
 from autograph.backends.xla.optimize.unused import without_unused
 from autograph.backends.xla.statements import Loop
 from autograph.backends.xla.tracing import explicit_sharding
@@ -42,7 +44,8 @@ def decide_by_ranges(loop: Loop) -> Loop:
             results[k] = program.jaxpr.outvars[result.index] if isinstance(result, Output) else result
     start = [bounds_of_value(value) for value, _ in spec.carry[: spec.inputs]]
     indices = _counted((0, 0), 1, length, index)
-    block = _settled(program, [*start, indices, *map(bounds_of_value, spec.arrays)], results, length)
+    begun = [*start, indices, *map(bounds_of_value, spec.arrays)]
+    block = _settled(program, begun, results, length, test=spec.test)
     decided = block.program(program)
     fixed = {  # in each iteration, and after the last
         k
@@ -67,6 +70,7 @@ def _settled(
     results: Mapping[int, Any],
     length: int | None,
     atoms: Any = (),
+    test: Traced | None = None,
 ) -> _Block:
     """The body of a loop, gone through with bounds that hold in each iteration.
 
@@ -74,6 +78,7 @@ def _settled(
       start: between what its operands are in the first iteration.
       results: what the next one has in place of some of these.
       atoms: what stands for others.
+      test: of the carry, which holds where the body runs.
     """
     invars = program.jaxpr.invars
     given = {var: None if each is None else _fitting(each, var.aval) for var, each in zip(invars, start, strict=True)}
@@ -86,14 +91,43 @@ def _settled(
             continue
         given[invars[k]] = _counted(first, step, length, invars[k].aval)
     while True:
-        block = _Block(given, dict(atoms))
+        block = _Block({**given, **_tested(test, invars, given)}, dict(atoms))
         block.add_all(program.jaxpr.eqns)
-        wider = [var for var, result in pending.items() if not _is_within(block.of(result), given[var])]
+        wider = {var: _widened(given[var], block.of(result), var.aval) for var, result in pending.items()}
+        wider = {var: each for var, each in wider.items() if each != given[var]}
         if not wider:
             return block
-        for var in wider:
-            given[var] = bounds_of_type(var.aval)
-            del pending[var]  # whatever the result is, it is cast to this type
+        given.update(wider)
+
+
+def _widened(bounds: Bounds | None, result: Bounds | None, aval: Any) -> Bounds | None:
+    """The bounds of a number of the carry that hold for a result too, at once so wide that few more follow."""
+    limits = bounds_of_type(aval)
+    if bounds is None:
+        return None
+    if result is None or limits is None or not _is_within(result, limits):
+        return limits  # whatever the result is, it is cast to this type
+    low, high = bounds
+    if result[0] < low:
+        low = 0 if result[0] >= 0 else limits[0]
+    if result[1] > high:
+        high = limits[1]
+    return low, high
+
+
+def _tested(
+    test: Traced | None, variables: Sequence[Any], bounds: Mapping[Any, Bounds | None]
+) -> Mapping[Any, Bounds | None]:
+    """Between what some of a loop's variables are where its test holds, which takes the first of them."""
+    (truth,) = (None,) if test is None else test.leaves
+    if test is None or not isinstance(truth, Output):
+        return {}
+    jaxpr = test.program.jaxpr
+    carry = dict(zip(jaxpr.invars, variables, strict=False))
+    block = _Block({var: bounds[outer] for var, outer in carry.items()}, {})
+    block.add_all(jaxpr.eqns)
+    found = where_true(block.atom(jaxpr.outvars[truth.index]), block.equations, block.of)
+    return {carry[var]: each for var, each in found.items() if var in carry}
 
 
 def _step(equation: Any, variable: Any) -> int | None:
