@@ -20,7 +20,7 @@ import jax.numpy as jnp
 
 from autograph.runtime.layouts.loop_bodies import LoopBody
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
-from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, is_one_of
+from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, code_of, is_one_of
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import perhaps
 from autograph.runtime.layouts.pytrees import is_pytree, tree_flatten, tree_leaves, tree_map
@@ -453,21 +453,22 @@ def _leaves_in(value: Any, around: frozenset[int] = frozenset()) -> Iterator[Any
                 yield from _leaves_in(part, around | {id(leaf)})
 
 
-def _with_leaves(value: Any, replace: Callable[[Any], Any], around: frozenset[int] = frozenset()) -> Any:
-    """A value with other leaves; objects in it get theirs in place."""
+def _with_copies(value: Any, is_another: Callable[[Any], bool]) -> Any:
+    """A value with copies of some of its leaves; objects that have such, which others may hold, are each one of one."""
 
     def leaf_of(leaf: Any) -> Any:
         if is_one_of(leaf):
-            return OneOf(candidates_of(leaf), replace(code_of(leaf)))
-        if not is_plain_object(leaf):
-            return replace(leaf)
-        for name, part in attributes_of(leaf).items() if id(leaf) not in around and not is_reference(leaf) else ():
-            new = _with_leaves(part, replace, around | {id(leaf)})
-            if any(a is not b for a, b in zip(_leaves_in(new), _leaves_in(part), strict=True)):
-                object.__setattr__(leaf, name, new)
-        return leaf
+            code = code_of(leaf)
+            return OneOf(candidates_of(leaf), jnp.array(code, copy=True)) if is_another(code) else leaf
+        if is_plain_object(leaf):
+            return _one_of_one(leaf) if any(map(is_another, _leaves_in(leaf))) else leaf
+        return jnp.array(leaf, copy=True) if is_another(leaf) else leaf
 
     return tree_map(leaf_of, value, is_leaf=is_one_of)
+
+
+def _one_of_one(value: Any) -> OneOf:
+    return OneOf((value,), jnp.zeros((), CODE))
 
 
 class Marks:
@@ -512,8 +513,10 @@ class Marks:
             known = self._marks.get(id(leaf))
             return known is not None and known[0]() is leaf and known[1] is not defined
 
-        if any(map(is_another, _leaves_in(value))):
-            value = _with_leaves(value, lambda leaf: jnp.array(leaf, copy=True) if is_another(leaf) else leaf)
+        if is_plain_object(value) and not any(isinstance(leaf, jax.Array) for leaf in _leaves_in(value)):
+            value = _one_of_one(value)
+        elif any(map(is_another, _leaves_in(value))):
+            value = _with_copies(value, is_another)
         for leaf in _leaves_in(value):
             known = self._marks.get(id(leaf))
             if known is not None and known[0]() is leaf and known[1] is defined:

@@ -38,6 +38,7 @@ from autograph.runtime.layouts.kinds import (
     Layout,
     Maybe,
     Nothing,
+    Object,
     Static,
     Tree,
     leaves_of,
@@ -341,7 +342,9 @@ class Join:
         is_lost = (
             isinstance(layout.tag, Array)
             and not is_attribute
-            and not isinstance(layout.inner, Either)  # one list of traced length, made of both
+            and not isinstance(
+                layout.inner, Either | Object
+            )  # one list of traced length, made of both; one object of one
             and not any(isinstance(leaf, Array) for leaf in leaves_of(layout.inner))
         )
         if is_lost:

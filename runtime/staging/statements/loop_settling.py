@@ -21,6 +21,7 @@ from autograph.runtime.layouts.kinds import (
     Array,
     Layout,
     Maybe,
+    Object,
     constants_in,
     depth,
     holds_attributes,
@@ -410,10 +411,12 @@ class Settling:
         joined = self.joiner.join(variable.name, before, variable_layout(last.layout, leaves))
         layout = joined.layout
         assert isinstance(layout, Maybe)
-        has_arrays = any(isinstance(leaf, Array) for leaf in leaves_of(layout.inner))
-        if not has_arrays and not is_result and not (self.surely_runs and is_bound):
+        can_be_marked = isinstance(layout.inner, Object) or any(
+            isinstance(leaf, Array) for leaf in leaves_of(layout.inner)
+        )
+        if not can_be_marked and not is_result and not (self.surely_runs and is_bound):
             return False  # nothing in it can bear the mark of a placeholder
-        if is_missed and not has_arrays:
+        if is_missed and not can_be_marked:
             raise self._first_set_in_it(variable)
         if carried is None:
             carried = Carried(variable, last.layout, [False], [None], UNBOUND, before=before)
