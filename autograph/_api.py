@@ -209,6 +209,8 @@ def _convert_with(made: Operators, f: Any, watched: bool = False) -> Any:
         return _with_cache(boundary(made, calling(made, f), calling(made, f), watched), f)
     if not isinstance(method, types.FunctionType):
         return made.transformed.of(f)  # `jax.jit(g)`, say; of what is not written in Python, that itself
+    if jax_compat.custom_rules(f) is not None:
+        return made.transformed.of(f)  # with its rules, which are functions of the user's as well
     return types.MethodType(_convert_with(made, method, watched), f)
 
 

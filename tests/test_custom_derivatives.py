@@ -390,3 +390,55 @@ def test_what_is_no_affine_function_has_no_transpose():
 
     with pytest.raises(NotImplementedError, match="while"):
         jax.linear_transpose(lambda y: ag.convert(f)(0.0, y), 3.0)(1.0)
+
+
+@jax.custom_jvp
+def ramp_of_jvp(x):
+    if x > 0:
+        return 2 * x
+    return -x
+
+
+@ramp_of_jvp.defjvp
+def ramp_rule(primals, tangents):
+    (x,), (t,) = primals, tangents
+    slope = 10.0 if x > 0 else 20.0
+    return ramp_of_jvp(x), slope * t
+
+
+@jax.custom_vjp
+def ramp_of_vjp(x):
+    if x > 0:
+        return 2 * x
+    return -x
+
+
+def ramp_forward(x):
+    if x > 0:
+        return ramp_of_vjp(x), 10.0
+    return ramp_of_vjp(x), 20.0
+
+
+def ramp_backward(slope, upstream):
+    if upstream > 0:
+        return (slope * upstream,)
+    return (upstream,)
+
+
+ramp_of_vjp.defvjp(ramp_forward, ramp_backward)
+
+
+@pytest.mark.parametrize("ramp", [ramp_of_jvp, ramp_of_vjp], ids=["custom_jvp", "custom_vjp"])
+@pytest.mark.parametrize(
+    "grad",
+    [
+        lambda f: jax.grad(ag.convert(f)),
+        lambda f: jax.jit(jax.grad(ag.convert(f))),
+        lambda f: lambda x: jax.vmap(jax.grad(ag.to_graph(f)))(x[None])[0],
+        lambda f: ag.function(jax.grad(f)),
+    ],
+    ids=["grad", "jit of grad", "vmap of grad", "function of grad"],
+)
+def test_the_rules_of_what_is_converted_branch(grad, ramp):
+    close([grad(ramp)(jnp.array(x)) for x in (3.0, -3.0)], [10.0, 20.0])
+    close([ag.convert(ramp)(x) for x in (3.0, -3.0)], [6.0, 3.0])

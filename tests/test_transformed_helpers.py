@@ -419,3 +419,9 @@ def test_what_wraps_no_function_of_the_users_stays_itself():
         assert made.of(helper) is helper
     again = made.of(jitted)
     assert again is not jitted and made.of(jitted) is again
+
+
+def test_an_object_of_a_library_is_converted_itself():
+    helper = eqx.filter_vmap(lambda x: settled(x))
+    for x in (jnp.array([[1.0, 2.0, 30.0]]), jnp.array([[0.5, 0.5, 0.5]])):
+        np.testing.assert_allclose(jax.jit(ag.convert(helper))(x)[0], settled(x[0]))

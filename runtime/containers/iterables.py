@@ -246,6 +246,11 @@ def is_symbolic_size(value: Any) -> bool:
     )
 
 
+def is_of_symbolic_size(value: Any, backend: Backend) -> bool:
+    """Whether this is a traced array with a symbolic first dimension, which Python cannot iterate over."""
+    return backend.is_traced(value) and value.ndim > 0 and is_symbolic_size(value.shape[0])
+
+
 def make_range(*arguments: Any) -> StagedRange:
     """A `StagedRange` from the arguments of `range`. A symbolic size, which is never zero, is a traced integer here.
 

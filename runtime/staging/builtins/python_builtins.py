@@ -25,6 +25,7 @@ from autograph.runtime.containers.iterables import (
     as_range,
     can_stage,
     is_for_loops,
+    is_of_symbolic_size,
     is_symbolic_size,
     listed,
     make_range,
@@ -246,7 +247,7 @@ class Builtins(InTrace):
             return STAGING.number(size, int)
         if isinstance(value, StagedRange):
             return value.size()
-        if self.backend.is_traced(value) and value.ndim and is_symbolic_size(value.shape[0]):
+        if is_of_symbolic_size(value, self.backend):
             return value.shape[0]
         method = user_method(type(value), "__len__")
         if method is not None:
@@ -438,6 +439,8 @@ class Builtins(InTrace):
             iterable = self._rest(iterable)
         if is_for_loops(iterable):
             iterable = self.reductions.listed(iterable)
+        if is_of_symbolic_size(iterable, self.backend):
+            iterable = self.reductions.each_element(iterable)
         return in_any_order(listed(self.absences.listed(iterable)), key)
 
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:
@@ -476,6 +479,8 @@ class Builtins(InTrace):
                 return args[0].listed()
             if isinstance(args[0], Generator) and (unordered := args[0].in_any_order()) is not args[0]:
                 return self.reductions.in_no_order(unordered)
+            if is_of_symbolic_size(args[0], self.backend):
+                return self.reductions.listed(args[0])
             args = (self._given(args[0]), *args[1:])
             if self.generators.source_of(args[0]) is not None:
                 return self.reductions.listed(args[0])
@@ -512,6 +517,8 @@ class Builtins(InTrace):
             return self.checks.texts.ordered(iterable, functools.partial(self._sorted, reverse=reverse))
         if key is None:  # no two items share a key, so the order that they come in does not count
             iterable = self.absences.listed(iterable, is_sorted=True)
+        if is_of_symbolic_size(iterable, self.backend):
+            iterable = self.reductions.listed(iterable)
         iterable = self.checks.items_of(self._given(iterable, key))
         if is_traced_list(iterable) or (is_array_list(iterable) and key is None):
             found = iterable.as_list()
@@ -627,7 +634,8 @@ class Builtins(InTrace):
 
     def _reduce(self, iterable: Any, plain: Any, reduce: Any, combine: Any) -> Any:
         self.refuse_hidden(iterable)
-        iterable = self._given(iterable)
+        if not is_of_symbolic_size(iterable, self.backend) or iterable.ndim > 1:
+            iterable = self._given(iterable)
         if (each := self.reductions.each_of(iterable, may_leave=True)) is not None:
             return self.reductions.decided(each, plain)
         if isinstance(iterable, StagedRange):
