@@ -429,7 +429,30 @@ def three_buffers(u, n):
     return u, a, b
 
 
+def trajectory(state, h):
+    states = np.empty((4, 3), np.float32)
+    for i in range(len(states)):
+        x, y, z = state
+        states[i] = state
+        state += h * np.array([y - x, x * z, x * y - z], np.float32)
+    return states
+
+
+def snapshots(a, b):
+    kept = np.zeros((3, 2, 3), np.float32)
+    a *= 2
+    kept[0] = a
+    kept[1] = [a, b]
+    kept[1, 0] += b
+    b[0] = a[1]
+    kept[0, 1] = b[::-1]
+    kept[2, :, 0] = b[:2]
+    return kept
+
+
 CASES = [
+    (trajectory, [(A(1, 2, 3), F(0.5)), (A(0, 1, 2), F(0.25))]),
+    (snapshots, [(A(1, 2, 3), A(4, 5, 6)), (A(3, 2, 1), A(0, 1, 0))]),
     (two_buffers, [(A(1, 0, 2, 8), np.int32(2)), (A(1, 0, 2, 8), np.int32(1))]),
     (three_buffers, [(A(1, 0, 2), np.int32(4)), (A(1, 0, 2), np.int32(1))]),
     (quicksort, [(A(5, 3, 8, 1, 9, 2),), (A(1, 2, 0, 7, 7, -1),)]),

@@ -270,7 +270,25 @@ def helped(x):
     return spread(kept(x, 0)), spread(kept(x, 2.2)), spread(kept(kept(x, 0), 1.5) * 2)
 
 
+def at_local_maxima(x):
+    places = []
+    for i in range(1, len(x) - 1):
+        if x[i - 1] < x[i] > x[i + 1]:
+            places.append(i)
+    return x[places], np.arange(len(x))[places].sum(), np.eye(len(x))[places, 0]
+
+
+def written_at_places(x):
+    y = np.array(x)
+    places = [i for i in range(len(x)) if x[i] > 0]
+    y[places] *= 2
+    y[places] += np.array(places)
+    y[[i for i in range(len(x)) if x[i] < -1]] = 0
+    return y
+
+
 PROGRAMS = [
+    *[(program, *SIGNALS) for program in (at_local_maxima, written_at_places)],
     *[(program, *SIGNALS) for program in (trimmed_mean, outliers_removed, missing_filled, standardized, winsorized)],
     *[(program, *SIGNALS) for program in (five_numbers, weighted, regressed, least_squares)],
     (correlated, (SIGNAL,), (np.abs(SIGNAL) + 0.1,)),

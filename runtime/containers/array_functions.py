@@ -159,6 +159,7 @@ def _numpy_twins() -> dict[Any, Callable[..., Any]]:
         twins[function] = itself_or(jnp.asarray)
     twins.update({np.ascontiguousarray: jnp.asarray, np.asfortranarray: jnp.asarray, np.polyfit: _polyfit})
     twins.update({np.ndenumerate: _ndenumerate, np.nditer: _nditer, np.clip: clip, np.nan_to_num: nan_to_num})
+    twins[np.choose] = _choose
     for function in (np.sort, np.argsort, np.partition, np.argpartition):
         twins[function] = _of_any_kind(twins[function])
     twins.update(WRITING)
@@ -190,6 +191,12 @@ def clip(
 ) -> Any:
     """`np.clip`, whose bounds have two names each, and `jnp.clip`, whose array has another."""
     return jnp.clip(arr if a is None else a, min if a_min is None else a_min, max if a_max is None else a_max)
+
+
+def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """`np.choose`, whose numbers are clipped where it would raise, as indices are."""
+    choices = choices if isinstance(choices, list | tuple) else list(choices)
+    return jnp.choose(jnp.asarray(a), [jnp.asarray(each) for each in choices], mode="clip" if mode == "raise" else mode)
 
 
 def _ndenumerate(arr: Any) -> Any:

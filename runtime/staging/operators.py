@@ -32,6 +32,7 @@ from autograph.runtime.staging.access.slices import Slices
 from autograph.runtime.staging.access.user_methods import has_order
 from autograph.runtime.staging.access.value_errors import ValueErrors
 from autograph.runtime.staging.builtins.any_order import in_any_order
+from autograph.runtime.staging.builtins.calling_functions import CallingFunctions
 from autograph.runtime.staging.builtins.class_tests import ClassTests
 from autograph.runtime.staging.builtins.derived_generators import DerivedGenerators
 from autograph.runtime.staging.builtins.keys import Keys
@@ -514,6 +515,12 @@ class Operators(InTrace):
     known_class = _operator(class_tests, ClassTests.known_class)
 
     @lazy
+    def calling(self) -> CallingFunctions:
+        return CallingFunctions(
+            self.backend, lambda function: self.converter.convert(function, bool(current().catches))
+        )
+
+    @lazy
     def library(self) -> LibraryFunctions:
         return LibraryFunctions(
             self.backend,
@@ -570,6 +577,7 @@ class Operators(InTrace):
         found: dict[Any, Callable[..., Any]] = {
             **arrays,
             **self.library.overloads(arrays),
+            **self.calling.overloads(),
             **self.lengths.overloads(),
             **builtin,
             **self.lists.overloads(),

@@ -138,6 +138,7 @@ class Items(InTrace):
             self.lookups.check_bounds(array, key)
             return self.slices.write_spans(array, key, self._set, value)
         if isinstance(target, np.ndarray) or self.backend.is_array(target):
+            value = plain(value)
             self.lookups.check_bounds(target, as_index(key))
         if self.backend.is_array(target):
             if not is_put_back:

@@ -27,7 +27,7 @@ from autograph.runtime.containers.padded_gathers import gathered
 from autograph.runtime.containers.padded_rules import as_padded_array
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.tables import is_table
-from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
 from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.raising import catching
 from autograph.runtime.effects.staged_raises import Raising
@@ -67,6 +67,7 @@ from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.chosen_arrays import place_of
 from autograph.runtime.state.given_arrays import as_place, is_given
 from autograph.runtime.state.spans import Span, has_span
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, births
 
@@ -529,6 +530,8 @@ def _plain(key: Any) -> Any:
 
 def as_index(key: Any) -> Any:
     """An index as JAX takes it: an array for each list in it."""
+    if is_traced_list(key) and not isinstance(key, TracedTuple):  # which has a number for each dimension
+        return LANGUAGE.operators.call(np.asarray)(key)
     if isinstance(key, list):
         return jnp.asarray(key)
     return tuple(map(as_index, key)) if type(key) is tuple else key

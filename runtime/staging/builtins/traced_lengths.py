@@ -159,6 +159,9 @@ class TracedLengths(InTrace):
         return plain(condition, *args, **kwargs)
 
     def _extract(self, plain: Callable[..., Any], condition: Any, arr: Any, **kwargs: Any) -> Any:
+        condition, arr = array_of_traced(condition), array_of_traced(arr)
+        if kwargs.get("size") is None and not self._traced(condition) and self._traced(arr):
+            return jnp.ravel(value_of(arr))[np.flatnonzero(condition)]
         if kwargs.get("size") is not None or not self._traced(condition):
             return plain(condition, arr, **kwargs)
         return taken_by_mask(jnp.ravel(jnp.asarray(value_of(arr))), jnp.ravel(_truth(value_of(condition))))
@@ -166,7 +169,9 @@ class TracedLengths(InTrace):
     def _compress(
         self, plain: Callable[..., Any], condition: Any, a: Any, axis: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
-        a = value_of(a)
+        a, condition = value_of(a), array_of_traced(condition)
+        if not args and kwargs.get("size") is None and not self._traced(condition) and self._traced(a):
+            return jnp.take(a, np.flatnonzero(condition), axis)
         if args or kwargs.get("size") is not None or not self._traced(condition) or axis not in (None, 0):
             return plain(condition, a, axis, *args, **kwargs)
         mask, array = _truth(value_of(condition)), jnp.ravel(a) if axis is None else jnp.asarray(a)

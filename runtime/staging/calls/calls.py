@@ -38,6 +38,7 @@ from autograph.runtime.layouts.optional import Optional, used
 from autograph.runtime.layouts.references import is_linked
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.staging.access.lookups import MethodOfEach
+from autograph.runtime.staging.builtins.calling_functions import is_vectorized
 from autograph.runtime.staging.builtins.library_functions import is_getter
 from autograph.runtime.staging.calls.class_calls import has_source
 from autograph.runtime.staging.calls.given_functions import each_function, is_transform, returning_plain_lists
@@ -354,6 +355,8 @@ class Calls(InTrace):
         if is_library(kind):
             if (overload := _found(self._operators.overloads, called)) is not None:
                 return overload
+            if is_vectorized(called):
+                return self._operators.calling.vectorized(called)
             if not callable(called):
                 return called
             is_kept = not self._operators.recursive or getattr(called, _UNCONVERTED, False)

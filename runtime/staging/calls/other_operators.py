@@ -12,6 +12,7 @@ from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.lookups import Lookups
 from autograph.runtime.staging.access.outside_lists import OutsideLists
 from autograph.runtime.staging.access.reported_writes import ReportedWrites
+from autograph.runtime.staging.builtins.calling_functions import CallingFunctions
 from autograph.runtime.staging.builtins.keys import Keys
 from autograph.runtime.staging.builtins.library_functions import LibraryFunctions
 from autograph.runtime.staging.builtins.lists import Lists
@@ -72,6 +73,9 @@ class OtherOperators(Protocol):
 
     @property
     def bars(self) -> TqdmBars: ...
+
+    @property
+    def calling(self) -> CallingFunctions: ...
 
     @property
     def library(self) -> LibraryFunctions: ...
