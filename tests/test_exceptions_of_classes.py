@@ -216,6 +216,117 @@ def a_cause_that_is_one_of_two(x):
     return 0, ""
 
 
+class Fault(OSError):
+    def __init__(self, code, log):
+        super().__init__(code, "fault")
+        log.append(code)
+        self.code = code
+
+
+class Missing(ImportError):
+    def __init__(self, x):
+        super().__init__("missing", name=sign(x))
+        self.x = x
+
+
+class Misplaced(SyntaxError):
+    def __init__(self, line, log):
+        super().__init__("misplaced")
+        log.append(line)
+        self.lineno = line
+
+
+def an_os_error_that_is_read(x):
+    log = []
+    try:
+        if x > 0:
+            raise Fault(x, log)
+    except OSError as e:
+        e.errno += 1
+        return e.code, e.errno, e.args, e.strerror, str(e), e.filename is None, log
+    return 0, 0, (), "", "", True, log
+
+
+def an_os_error_in_a_loop(x):
+    log, total = [], 0
+    for k in range(4):
+        try:
+            if x > k:
+                raise Fault(x - k, log)
+            total += 1
+        except OSError as e:
+            total += e.errno * 10
+    return total, len(log), sum(log)
+
+
+def an_os_error_that_is_kept(x):
+    log, last = [], None
+    for k in range(4):
+        try:
+            if x > k:
+                raise Fault(x - k, log)
+        except Fault as e:
+            last = e
+    return (0, "") if last is None else (last.errno, str(last)), len(log)
+
+
+def an_os_error_that_is_made_before_its_raise(x):
+    log = []
+    error = Fault(x, log)
+    error.filename = "a.txt"
+    try:
+        if x > 0:
+            raise error
+    except OSError as e:
+        return e is error, str(e), log
+    return False, "", log
+
+
+def an_import_error(x):
+    try:
+        if x != 3:
+            raise Missing(x)
+    except ImportError as e:
+        return e.x, e.name, e.msg, str(e)
+    return 0, "", "", ""
+
+
+def an_error_of_syntax(x):
+    log = []
+    for k in range(3):
+        try:
+            if x > k:
+                raise Misplaced(x, log)
+        except SyntaxError as e:
+            log.append(e.lineno + k)
+    return sum(log), len(log)
+
+
+class Noted(Exception):
+    def __init__(self, value):
+        self.value = value
+        self.notes = []
+
+
+class NotedLater(Noted):
+    pass
+
+
+def a_kept_one_that_two_loops_write_to(x):
+    last, total = None, 0
+    for i in ag.range(3):
+        for k in ag.range(1, 3):
+            if last:
+                last.notes.append(i)
+                total += len(last.notes)
+            try:
+                if k:
+                    raise NotedLater(k + x)
+            except Noted as e:
+                last = e
+    return last.value, len(last.notes), total
+
+
 PROGRAMS = [value for name, value in globals().items() if name.startswith(("a_", "its_", "an_", "arguments_"))]
 
 
@@ -228,6 +339,19 @@ def test_as_in_python(program):
     run = ag.function(program)
     for x in INPUTS + INPUTS:
         assert python(run(jnp.array(x))) == python(program(x)), x
+
+
+def test_an_os_error_that_nothing_catches():
+    @ag.function
+    def f(x):
+        if x > 0:
+            raise Fault(x, [])
+        return x
+
+    assert f(jnp.array(-1)) == -1
+    with pytest.raises(Fault, match=r"^\[Errno 3\] fault$") as raised:
+        f(jnp.array(3))
+    assert (raised.value.errno, raised.value.code, raised.value.filename) == (3, 3, None)
 
 
 def test_what_is_outside_is_written_once_for_each_exception_that_is_made():

@@ -109,6 +109,9 @@ KINDS_OF_STATE = {
     r"o\d+\.held = one\d+", r"s\d+\.append\(one\d+\)", r"m\d+ = one\d+ if", r"if one\d+ is w\d+\[0\]", r"k\d+\.assign_add\("),
     "arrays by several names": (r"cleared\(one\d+\)", r"stamped\(m\d+\[0\]", r"r\d+ = m\d+\[1\]", r"o\d+\.held\[0\] = ",
     r"s\d+\[0\]\[1\] \+= 2"),
+    "exceptions of classes": (r"e\d+\.notes\.append\(", r"raise Short\(\w+, x\d+\)", r"raise Fault\(\w+, x\d+\)", r"from e\d+",
+    r"\.move\(b\d+", r"with g\d+:", r"with g\d+, contextlib", r"tried\(", r"nested\(x", r"sum\(until\(x", r"deep\(2", r"guarded\(3",
+    r"e\d+ = error", r"l\d+\.append\(error\)", r"raise d\d+", r"Failed\.made \+ 0"),
     "exceptions of lists and dicts": (r"except IndexError", r"except KeyError", r"except StopIteration", r"suppress\(LookupError\)",
     r"\.remove\("),
 }  # fmt: skip

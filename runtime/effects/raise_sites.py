@@ -18,6 +18,7 @@ from autograph.runtime.effects.traced_texts import PLAIN, DeferredText, TracedTe
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.layouts.constants import sort_of_constant
 from autograph.runtime.layouts.list_room import OutOfRoom, Room
+from autograph.runtime.layouts.objects import error_attributes, error_members
 from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, is_one_of
 from autograph.runtime.layouts.pytrees import tree_flatten, tree_leaves, tree_map
 from autograph.runtime.tracing.language import LANGUAGE
@@ -174,7 +175,8 @@ class Recipe:
         if kind.__module__ == "builtins":  # it may hold more than its arguments: the name of a file, say
             args = error.__reduce__()[1]
             return cls(kind, (args, dict(vars(error))), False)
-        return cls(kind, (error.args, dict(vars(error))), False)
+        members = {name: held for name, held in error_attributes(error).items() if name in error_members(kind)}
+        return cls(kind, (error.args, members | vars(error)), False)
 
     def make(self, content: Any) -> BaseException:
         first, second = resolved(content)
@@ -212,7 +214,12 @@ class Recipe:
         else:
             error = self.kind.__new__(self.kind, *first)
             error.args = tuple(first)
-        vars(error).update(second)
+        members = error_members(self.kind)
+        for name, value in second.items():
+            if name in members:
+                object.__setattr__(error, name, value)
+            else:
+                vars(error)[name] = value
         return error
 
 

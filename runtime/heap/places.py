@@ -10,7 +10,7 @@ import types
 from typing import Any
 
 from autograph.runtime.layouts.class_defaults import NO_DEFAULT, inherited
-from autograph.runtime.layouts.objects import ERROR_ATTRIBUTES
+from autograph.runtime.layouts.objects import ERROR_ATTRIBUTES, error_members
 from autograph.runtime.layouts.perhaps import Absence
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
@@ -82,7 +82,10 @@ class AttributePlace:
 
     def get(self) -> Any:
         namespace = getattr(self.owner, "__dict__", None)
-        if isinstance(self.owner, BaseException) and self.attribute in ERROR_ATTRIBUTES:
+        if isinstance(self.owner, BaseException) and self.attribute in (
+            *ERROR_ATTRIBUTES,
+            *error_members(type(self.owner)),
+        ):
             return getattr(self.owner, self.attribute)
         if namespace is not None and (self.attribute in namespace or not hasattr(type(self.owner), "__slots__")):
             return namespace.get(self.attribute, self.inherited)

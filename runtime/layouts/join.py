@@ -410,9 +410,9 @@ class Joiner:
             return bool(are_of_one_kind(self._kind(a), self._kind(b)))
         if not isinstance(a, Object) or not isinstance(b, Object) or not is_attribute_wise(a, b):
             return False
-        if is_error(a):
-            return self._have_join(a, b)
-        return not by_identity or not all(each.whole is not None and self._is_known(each.whole) for each in (a, b))
+        if by_identity and all(each.whole is not None and self._is_known(each.whole) for each in (a, b)):
+            return False
+        return not is_error(a) or self._have_join(a, b)
 
     def _have_join(self, a: Object, b: Object) -> bool:
         """Whether two objects of one class join attribute by attribute."""

@@ -18,6 +18,8 @@ from autograph.runtime.code.library_table import is_library
 
 # What each exception has. Which one it was raised in the handler of (`__context__`) is for tracebacks.
 ERROR_ATTRIBUTES = ("args", "__cause__")
+# What else these hold cannot be any value.
+_OF_OTHER_STATE = (UnicodeError, BlockingIOError, BaseExceptionGroup)
 _NOT_STATE = ("__next__", "__get__", "__del__", "__array__", "__jax_array__", "__autograph_value__", "__wrapped__")
 _KINDS: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 
@@ -50,7 +52,22 @@ def error_attributes(value: Any) -> dict[str, Any]:
     """What an exception has that its ``__dict__`` has not; empty of anything else."""
     if not issubclass(type(value), BaseException):  # which one of several is not, though it says so
         return {}
-    return {name: held for name in ERROR_ATTRIBUTES if (held := getattr(value, name)) is not None}
+    names = (*ERROR_ATTRIBUTES, *error_members(type(value)))
+    return {name: held for name in names if (held := getattr(value, name)) is not None}
+
+
+def error_members(kind: type[BaseException]) -> list[str]:
+    """What exceptions of a class of the user's have of its base class of Python's: the ``errno`` of an `OSError`."""
+    if kind.__module__ == "builtins" or not is_plain_kind(kind):
+        return []
+    members = [pair for base in kind.__mro__ if base.__module__ == "builtins" for pair in vars(base).items()]
+    return [
+        name
+        for name, member in members
+        if isinstance(member, types.MemberDescriptorType)
+        and name not in vars(BaseException)
+        and getattr(kind, name) is member  # no property of the user's
+    ]
 
 
 def with_attributes(kind: type, attributes: Iterable[tuple[str, Any]]) -> Any:
@@ -63,7 +80,11 @@ def with_attributes(kind: type, attributes: Iterable[tuple[str, Any]]) -> Any:
 
 def bare_instance(kind: type) -> Any:
     """An instance of such a class, without attributes."""
-    base = next((each for each in (BaseException, types.SimpleNamespace) if issubclass(kind, each)), object)
+    base = types.SimpleNamespace if issubclass(kind, types.SimpleNamespace) else object
+    if issubclass(kind, BaseException):
+        base = kind
+        while base.__module__ != "builtins":
+            base = base.__base__  # type: ignore[assignment]
     return base.__new__(kind)
 
 
@@ -90,7 +111,7 @@ def _is_of_attributes(kind: type) -> bool:
     if "__autograph_is_plain__" in vars(kind):
         return True
     if issubclass(kind, BaseException):
-        return issubclass(kind, Exception) and all(map(_is_plain_error, kind.__mro__))
+        return issubclass(kind, Exception) and all(_is_plain_error(each, kind) for each in kind.__mro__)
     if is_library(kind) or isinstance(kind, enum.EnumMeta) or issubclass(kind, type):
         return False
     if any(hasattr(kind, name) for name in _NOT_STATE):
@@ -98,10 +119,14 @@ def _is_of_attributes(kind: type) -> bool:
     return all(not is_library(each) or _has_no_state(each) for each in kind.__mro__)
 
 
-def _is_plain_error(kind: type) -> bool:
-    """Whether exceptions of this class, one of several base classes, hold nothing but arguments and attributes: an `OSError` does."""
-    is_builtin = kind.__module__ == "builtins"
-    return kind is object or (kind.__basicsize__ == BaseException.__basicsize__ if is_builtin else not is_library(kind))
+def _is_plain_error(base: type, kind: type) -> bool:
+    """Whether this base class gives exceptions of a class no state but arguments and attributes. An `OSError` has others, which those of
+    a class of the user's keep (`error_members`)."""
+    if base.__module__ != "builtins":
+        return not is_library(base)
+    if base is object or base.__basicsize__ == BaseException.__basicsize__:
+        return True
+    return kind.__module__ != "builtins" and not issubclass(base, _OF_OTHER_STATE)
 
 
 def _has_no_state(kind: type) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from autograph.tools.fuzz.container_state import Step
+from autograph.tools.fuzz.exception_state import ExceptionState
 from autograph.tools.fuzz.expressions import INT
 from autograph.tools.fuzz.long_loops import Form
-from autograph.tools.fuzz.pattern_state import PatternState
 from autograph.tools.fuzz.statements import Maker
 
 PREAMBLE_OF_ROWS = """\
@@ -221,7 +221,7 @@ _FORMS_OF_ARRAYS: dict[str, Form] = {
 }  # fmt: skip
 
 
-class AliasState(PatternState):
+class AliasState(ExceptionState):
     """The part of the writer of programs that binds several names to rows, Variables and arrays."""
 
     def compound_statements(self, depth: int) -> list[tuple[int, Maker]]:

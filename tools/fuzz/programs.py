@@ -14,6 +14,7 @@ from autograph.tools.fuzz.alias_state import PREAMBLE_OF_ARRAYS, PREAMBLE_OF_ROW
 from autograph.tools.fuzz.blocks import Blocks
 from autograph.tools.fuzz.class_state import PREAMBLE_OF_CLASSES
 from autograph.tools.fuzz.container_state import CONTAINER_FEATURES, PREAMBLE
+from autograph.tools.fuzz.exception_state import PREAMBLE_OF_EXCEPTIONS
 from autograph.tools.fuzz.expressions import (
     BOOL,
     FLOAT,
@@ -45,7 +46,7 @@ FEATURES = (
 )  # fmt: skip
 _NAMES = ("rows by several names", "selected variables", "arrays by several names")
 _OF_CONTAINERS = (
-    *CONTAINER_FEATURES, "traced keys", "long loops", "values", "classes", "functions", "patterns", *_NAMES
+    *CONTAINER_FEATURES, "traced keys", "long loops", "values", "classes", "functions", "patterns", "exceptions", *_NAMES
 )  # fmt: skip
 # Further ones, and in how many. Each is drawn by a seed of its own, so that the programs without it are what they were.
 _DRAWN_APART = (
@@ -53,6 +54,7 @@ _DRAWN_APART = (
     | dict.fromkeys(CONTAINER_FEATURES, 0.08)
     | {"traced keys": 0.15, "long loops": 0.06, "values": 0.15, "classes": 0.12, "functions": 0.12, "patterns": 0.12}
     | dict.fromkeys(_NAMES, 0.08)
+    | {"exceptions": 0.12}
 )
 
 _PREAMBLES = {
@@ -61,6 +63,7 @@ _PREAMBLES = {
     "classes": PREAMBLE_OF_CLASSES,
     "functions": PREAMBLE_OF_FUNCTIONS,
     "patterns": PREAMBLE_OF_PATTERNS,
+    "exceptions": PREAMBLE_OF_EXCEPTIONS,
     "rows by several names": PREAMBLE_OF_ROWS,
     "selected variables": PREAMBLE_OF_VARIABLES,
     "arrays by several names": PREAMBLE_OF_ARRAYS,
@@ -149,9 +152,9 @@ _PROPERTY = """
 _AROUND = """
 
 def f({0}):
-    global total
+    {1}
     result = body({0})
-    total = 0
+    {2}
     return result
 """
 
@@ -183,6 +186,7 @@ class _ProgramWriter(Blocks):
                 "classes",
                 "functions",
                 "patterns",
+                "exceptions",
                 *_NAMES,
             } | {"smooth"}
             self.raises = False
@@ -207,9 +211,17 @@ class _ProgramWriter(Blocks):
         if "recursion" in self.features:
             callees.append(self._recursive(callees))
         self._main(parameters, callees, has_box)
-        if "global" in self.features:
-            self.lines += _AROUND.format(", ".join(parameters)).splitlines()
+        if self._has_outside_state:
+            has_global, has_class = "global" in self.features, "exceptions" in self.features
+            first = ["global total"] * has_global + ["Failed.made = 0"] * has_class
+            last = ["total = 0"] * has_global + ["Failed.made = 0"] * has_class
+            self.lines += _AROUND.format(", ".join(parameters), "\n    ".join(first), "\n    ".join(last)).splitlines()
         return "\n".join(self.lines) + "\n"
+
+    @property
+    def _has_outside_state(self) -> bool:
+        """Whether it writes to a global or a class, which is to be as before when ``f`` has returned: the next call would read it."""
+        return bool(self.features & {"global", "exceptions"})
 
     def _box_class(self) -> None:
         self.line("class Box:")
@@ -302,8 +314,7 @@ class _ProgramWriter(Blocks):
         return Callee("bump_total", (INT,), INT)
 
     def _main(self, parameters: tuple[str, ...], callees: list[Callee], has_box: bool) -> None:
-        # What is left in a global when a trace ends is refused: nothing could read it.
-        name = "body" if "global" in self.features else "f"
+        name = "body" if self._has_outside_state else "f"
         self.line(f"def {name}({', '.join(parameters)}):")
         scope = Scope({name: _PARAMETERS[name] for name in parameters}, callees=list(callees))
         with self.indented():

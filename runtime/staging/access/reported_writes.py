@@ -18,7 +18,7 @@ from autograph.runtime.code.pure_python import written_in_c
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
-from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.objects import error_members, is_plain_object
 from autograph.runtime.layouts.perhaps import is_perhaps
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.staging.access.operations import IN_PLACE
@@ -166,7 +166,8 @@ class ReportedWrites(InTrace):
         if called.__name__ == "__delattr__":
             return lambda name: self.remove_attr(owner, name, called)
         if is_init_of_error(called):
-            self.journal.touch(AttributePlace(owner, "args"))
+            for name in ("args", *error_members(type(owner))):
+                self.journal.touch(AttributePlace(owner, name))
         return called
 
     def at_any_index(self, called: Any) -> Callable[..., Any]:
