@@ -12,9 +12,9 @@ Facts = tuple[tuple[Any, bool], ...]
 
 
 class TracedFacts:
-    """What the truth, and the falsehood, of traced tests say about what is None; and which traced integers are never zero.
+    """What the truth, and the falsehood, of traced tests say about what is None, absent or unbound; and which integers are never zero.
 
-    A fact about None is the ``present`` of an `Optional`, by identity, and whether it is true.
+    A fact is a traced truth value, by identity, and whether it is true: the ``present`` of an `Optional`, whether a variable is bound.
     """
 
     def __init__(self) -> None:
@@ -26,10 +26,24 @@ class TracedFacts:
         if if_true or if_false:
             self._of_tests.note(test, (if_true, if_false))
 
+    def note_results(self, test: Any, if_true: Facts, if_false: Facts) -> None:
+        """Record truth values that the conditional of a test computes: whoever knows the test, or one of them, knows all."""
+        for value, truth in if_true:
+            self.note(value, *((if_true, if_false) if truth else (if_false, if_true)))
+        known = self.of(test)
+        self.note(test, (*known[0], *if_true), (*known[1], *if_false))
+
     def of(self, test: Any) -> tuple[Facts, Facts]:
         """What follows where the test is true, and where it is false."""
         found: tuple[Facts, Facts] = self._of_tests.of(test, ((), ()))
         return found
+
+    def saying(self, value: Any) -> tuple[Facts, Facts]:
+        """What follows where a traced truth value is true, itself included, and where it is false."""
+        if_true, if_false = self.of(value)
+        if any(fact is value for fact, _ in if_true):
+            return if_true, if_false
+        return ((value, True), *if_true), ((value, False), *if_false)
 
     def note_not_zero(self, number: Any) -> None:
         """Record that a traced integer is never zero."""

@@ -103,7 +103,7 @@ class Absences(InTrace):
             return True
         if is_known(value.present, False):
             return False
-        self.facts.note(value.present, ((value.present, True),), ((value.present, False),))
+        self.facts.note(value.present, *self.facts.saying(value.present))
         return value.present
 
     # Of dicts.

@@ -163,13 +163,13 @@ class ClassTests(InTrace):
         of_value, of_none = self._asked(held_in(value), ask), ask(absent_in(value))
         if of_value is of_none or not self.backend.is_traced(present):
             return (of_value if present else of_none) if of_value is not of_none else of_none
-        facts = self.facts.of(of_value)
+        facts, (is_there, is_not) = self.facts.of(of_value), self.facts.saying(present)
         if of_none:
             found = ~present if of_value is False else ~present | of_value
-            self.facts.note(found, (), ((present, True), *facts[1]))
+            self.facts.note(found, (), (*is_there, *facts[1]))
         else:
             found = present if of_value is True else present & of_value
-            self.facts.note(found, ((present, True), *facts[0]), ((present, False),) if of_value is True else ())
+            self.facts.note(found, (*is_there, *facts[0]), is_not if of_value is True else ())
         return found
 
     def _type(self, *args: Any, **kwargs: Any) -> Any:

@@ -91,7 +91,7 @@ class TreeFunctions(InTrace):
     def _with_and_without(self, called: Any, given: Any, part: Optional) -> Any:
         """The call with the value, and without it, of a part that may be None."""
         present = present_in(part)
-        self.facts.note(present, ((present, True),), ((present, False),))
+        self.facts.note(present, *self.facts.saying(present))
         # Made before the branches, in which a variable that may be None is one of both.
         with_value, without = (_replaced(given, part, value) for value in (held_in(part), absent_in(part)))
         del part

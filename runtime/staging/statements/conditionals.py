@@ -28,7 +28,7 @@ from autograph.runtime.heap.reach import CONTAINERS
 from autograph.runtime.layouts.kinds import Maybe
 from autograph.runtime.layouts.objects import attributes_of
 from autograph.runtime.layouts.one_of import IN_PLACE, certain_kind
-from autograph.runtime.layouts.optional import Optional, absent_in, held_in, knowing
+from autograph.runtime.layouts.optional import Optional, absent_in, held_in, is_known, knowing
 from autograph.runtime.layouts.statement_variables import (
     NO_SNAPSHOT,
     UNBOUND,
@@ -224,8 +224,7 @@ class Conditionals(InTrace):
         value = self.asked(value)
         if self.backend.is_traced(value):
             opposite = ~self.backend.predicate(value)
-            if_true, if_false = self.facts.of(value)
-            self.facts.note(opposite, (*if_false, (value, False)), (*if_true, (value, True)))
+            self.facts.note(opposite, *reversed(self.facts.saying(value)))
             return opposite
         return not value
 
@@ -251,7 +250,7 @@ class Conditionals(InTrace):
         if (value is None or isinstance(value, str | bytes | Optional)) and self.marks.reason_lost(cell) is not None:
             raise self._unbound(name, cell, is_free)
         mark = self.marks.find(value)
-        if mark is not None:
+        if mark is not None and not is_known(mark[0]):
             if not self.raising.can_raise_later(UnboundLocalError):
                 raise StagingError(
                     f"{user_location()}\n  {name!r} may be undefined here: {mark[1]}\n"
@@ -334,6 +333,7 @@ class Conditionals(InTrace):
             places.append(place)
             joined.add_written(place, ends)
         leaves = joined.emit(predicate, ends)
+        self.facts.note_results(test, *joined.truths(leaves))
         born = {key: made for end in ends for key, made in end.born.items()}
         for made in born.values():
             self.journal.born(made)
@@ -537,8 +537,7 @@ class Conditionals(InTrace):
                 value = placed(join.build(joined, leaves, owner))
             except DifferentKinds as error:
                 raise error.of(place.name) from None
-            tag = leaves[joined.span][-1]
-            place.set(self.marks.marked(place, value, tag, reason))
+            place.set(self.marks.marked(place, value, leaves[joined.span][-1], reason))
         if joined.is_lost:
             self.marks.lose(place, reason, keep=is_kept)
 

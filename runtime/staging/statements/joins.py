@@ -16,6 +16,7 @@ from autograph.runtime.containers.parts import has_new_elements, parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.growing_values import Growth, parts_that_grow, with_any_length
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.facts import Facts
 from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place
 from autograph.runtime.heap.places import holds_list
@@ -42,6 +43,7 @@ from autograph.runtime.layouts.kinds import (
     Static,
     Tree,
     leaves_of,
+    tags_in,
 )
 from autograph.runtime.layouts.mismatches import Mismatch, listed, remedy, sides, variables_of
 from autograph.runtime.layouts.optional import is_known, knowing
@@ -244,6 +246,12 @@ class BranchEnd:
         return Side(typed(layout, leaves), leaves, functools.partial(self.backend.line_of, self.traced))
 
 
+def _tags_of(joined: JoinedVariable) -> list[int]:
+    """Where the leaves are that say whether there is something, among those of the conditional."""
+    start, stop, _ = joined.span.indices(joined.span.stop)
+    return [] if start == stop else [stop - 1, *(start + k for k in tags_in(joined.layout.inner))]
+
+
 @dataclass
 class JoinedVariable:
     """What is left in a variable: the layout, and where its leaves are among those of the conditional.
@@ -303,10 +311,15 @@ class Join:
     def add_written(self, place: Place, ends: Sequence[BranchEnd]) -> None:
         """Join what the branches leave in a place that at least one of them writes."""
         is_born = [id(getattr(place, "owner", None)) in end.born for end in ends]
-        on_true, on_false = (
-            RAISES if other and not own else end.side_of_place(place)
-            for end, own, other in zip(ends, is_born, reversed(is_born), strict=True)
-        )
+
+        def side(end: BranchEnd, other: BranchEnd, is_own: bool, is_others: bool) -> Side:
+            if is_others and not is_own:
+                return RAISES
+            # Nothing that follows will see what a block that raises leaves in it.
+            return RAISES if end.raises and place.key in other.written else end.side_of_place(place)
+
+        on_true = side(ends[0], ends[1], *is_born)
+        on_false = side(ends[1], ends[0], *reversed(is_born))
         if isinstance(place, ContentsPlace):
             on_true, on_false = ends[0].opened(on_true, on_false), ends[1].opened(on_false, on_true)
         found = self._joiner.mismatches
@@ -382,6 +395,19 @@ class Join:
                 for side in self.pairs[k]:
                     follow([value], [side])
         return leaves
+
+    def truths(self, leaves: Sequence[Any]) -> tuple[Facts, Facts]:
+        """What is known of the leaves of the conditional where its predicate is true, and where it is false.
+
+        These are truth values that both branches know; nothing if none of them says whether something is there.
+        """
+        known = [k for k, (a, b) in enumerate(self.pairs) if a.__class__ is b.__class__ is bool and a is not b]
+        if not known or not any(
+            k in known for joined in self.variables if joined is not None for k in _tags_of(joined)
+        ):
+            return (), ()
+        if_true = tuple((leaves[k], self.pairs[k][0]) for k in known)
+        return if_true, tuple((leaf, not truth) for leaf, truth in if_true)
 
     def types_of(self, k: int) -> list[LeafType]:
         """The types of what comes out of the conditional for a place."""

@@ -65,7 +65,7 @@ class Nones(InTrace):
         if not self.backend.is_traced(present_in(value)):
             return not bool(present_in(value))
         absent = ~present_in(value)
-        self.facts.note(absent, ((present_in(value), False),), ((present_in(value), True),))
+        self.facts.note(absent, *reversed(self.facts.saying(present_in(value))))
         return absent
 
     def is_(self, one: Any, other: Any) -> Any:
@@ -196,7 +196,7 @@ class Nones(InTrace):
             truth = self.if_exp(present, lambda: self.truth(held), lambda: False)
         if absent_in(value) is not None:  # an object is true
             return ~present | truth
-        self.facts.note(truth, ((present_in(value), True),), ())
+        self.facts.note(truth, self.facts.saying(present_in(value))[0], ())
         return truth
 
 
