@@ -197,6 +197,9 @@ class Backend(Recursions, Protocol):
     def known_result(self, spec: LoopSpec, position: int) -> int | None:
         """What an integer of a loop's carry is in the end, if that is known already."""
 
+    def alike(self, spec: LoopSpec) -> Sequence[Mapping[int, bool]]:
+        """Groups of positions in a loop's carry that hold equal truth values after it, or opposite ones where they differ here."""
+
     def at_most(self, spec: LoopSpec, position: int, starts: Mapping[int, int], trips: int | None) -> int | None:
         """The most that an integer of a loop's carry is after up to ``trips`` iterations (None: any number), if its program tells.
 

@@ -102,6 +102,9 @@ class PythonBackend:
     def known_result(self, spec: LoopSpec, position: int) -> int | None:
         return _unreachable()
 
+    def alike(self, spec: LoopSpec) -> Sequence[Mapping[int, bool]]:
+        return _unreachable()
+
     def at_most(self, spec: LoopSpec, position: int, starts: Mapping[int, int], trips: int | None) -> int | None:
         return _unreachable()
 

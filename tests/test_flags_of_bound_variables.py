@@ -172,12 +172,60 @@ def lists_in_a_try(c, x):
     return items[-1] + len(items)
 
 
+def first_above(c, x):
+    is_found = False
+    for k in ag.range(6):
+        if 3 * k > x:
+            is_found = True
+            found = k
+            break
+    if is_found:
+        return found
+    return -1
+
+
+def last_above(c, x):
+    is_missing = True
+    k = 0
+    while k < 6 and c:
+        if 3 * k > x:
+            is_missing = False
+            found = k
+        k += 1
+    return -1 if is_missing else found
+
+
+def pair_above(c, x):
+    is_found = False
+    for i in ag.range(5):
+        for j in ag.range(5):
+            if i * j > 3 * x:
+                is_found = True
+                pair = 10 * i + j
+                break
+        if is_found:
+            break
+    if is_found:
+        return pair
+    return -1
+
+
+def key_above(c, x):
+    d = {}
+    is_found = False
+    for k in ag.range(4):
+        if 3 * k > x:
+            is_found = True
+            d["k"] = k
+    return d["k"] if is_found else -1
+
+
 PROGRAMS = [
     *(same_test, opposite_test, same_test_of_an_attribute, same_test_in_a_loop, flag, flag_of_a_key, flag_of_a_try),
     *(none_or_unbound, constructor, constructor_and_use, constructor_again, constructor_or_none),
-    *(attribute_in_a_try, item_in_a_try, lists_in_a_try),
+    *(attribute_in_a_try, item_in_a_try, lists_in_a_try, first_above, last_above, pair_above, key_above),
 ]
-INPUTS = [(True, 1), (True, 5), (False, 1), (False, 5)]
+INPUTS = [(True, 1), (True, 5), (True, 9), (False, 1), (False, 5), (False, 20)]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
@@ -195,6 +243,22 @@ def test_batches_and_gradients(program):
     for c, x in INPUTS:
         slope = (program(c, x + 0.25) - program(c, x - 0.25)) * 2
         assert float(jax.grad(lambda x, c=c: 1.0 * converted(jnp.array(c), x))(float(x))) == slope
+
+
+def test_a_flag_that_only_some_iterations_set_beside_it_says_nothing():
+    def program(x):
+        is_found = False
+        for k in ag.range(6):
+            if 3 * k > x:
+                found = k
+            if 2 * k > x:
+                is_found = True
+        return found if is_found else -1
+
+    with pytest.raises(ag.StagingError, match="'found' may be undefined here"):
+        jax.jit(ag.convert(program))(jnp.array(1))
+    for x in (1, 5, 14, 30):
+        assert int(ag.function(program)(jnp.array(x))) == program(x)
 
 
 def test_another_test_says_nothing():

@@ -18,6 +18,7 @@ from autograph.backends.base import MISSING, LeafType, LoopSpec, Output, RolledL
 from autograph.backends.recursive import RecursionSpec
 from autograph.backends.thread import LOCAL
 from autograph.backends.xla import (
+    congruence,
     jax_compat,
     leaf_types,
     parts,
@@ -168,6 +169,9 @@ class XlaBackend:
 
     def known_result(self, spec: LoopSpec, position: int) -> int | None:
         return parts.known_result(spec, position)
+
+    def alike(self, spec: LoopSpec) -> Sequence[Mapping[int, bool]]:
+        return congruence.alike(spec)
 
     def at_most(self, spec: LoopSpec, position: int, starts: Mapping[int, int], trips: int | None) -> int | None:
         return upper_bounds.at_most(spec, position, starts, trips)

@@ -26,11 +26,16 @@ class TracedFacts:
         if if_true or if_false:
             self._of_tests.note(test, (if_true, if_false))
 
-    def note_results(self, test: Any, if_true: Facts, if_false: Facts) -> None:
-        """Record truth values that the conditional of a test computes: whoever knows the test, or one of them, knows all."""
-        for value, truth in if_true:
-            self.note(value, *((if_true, if_false) if truth else (if_false, if_true)))
-        known = self.of(test)
+    def note_alike(self, values: Facts) -> Facts:
+        """Record that these truth values are all as here, or all the opposite, which is returned."""
+        opposite = tuple((value, not truth) for value, truth in values)
+        for value, truth in values:
+            self.note(value, *((values, opposite) if truth else (opposite, values)))
+        return opposite
+
+    def note_results(self, test: Any, if_true: Facts) -> None:
+        """Record truth values that the conditional of a test computes, and which they are where the test is true."""
+        known, if_false = self.of(test), self.note_alike(if_true)
         self.note(test, (*known[0], *if_true), (*known[1], *if_false))
 
     def of(self, test: Any) -> tuple[Facts, Facts]:

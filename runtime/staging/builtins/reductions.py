@@ -454,11 +454,10 @@ class Reductions:
             if self.raising.can_raise_later(type(error)):
                 self.raising.raise_unless(present_in(best), error)
             return held_in(best)
-        return (
-            best
-            if default[0] is None
-            else self.conditionals.if_exp(present_in(best), lambda: held_in(best), lambda: default[0])
-        )
+        if default[0] is None:
+            return best
+        held = held_in(best)
+        return self.conditionals.if_exp(present_in(best), lambda: held, lambda: default[0])
 
     def of_list(self, name: str, values: TracedList, key: Any = None, start: Any = 0, **default: Any) -> Any:
         """``sum``, ``max`` … of a list of traced length. ``default`` may hold their result for an empty one."""

@@ -13,6 +13,7 @@ from autograph.backends.followed import is_followed_anew
 from autograph.runtime.containers.iterables import StagedIterable
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.growing_values import Growth, with_any_length
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.holders import reached, within_reach
 from autograph.runtime.heap.identities import may_change
@@ -20,7 +21,7 @@ from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Region
 from autograph.runtime.heap.places import holds_list
 from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.describe import anonymous, describe, typed
-from autograph.runtime.layouts.kinds import Layout, may_be_none
+from autograph.runtime.layouts.kinds import Layout, may_be_none, tags_in
 from autograph.runtime.layouts.mismatches import Mismatch, variables_of
 from autograph.runtime.layouts.references import is_reference
 from autograph.runtime.layouts.statement_variables import (
@@ -209,6 +210,12 @@ class Carry:
             options.step,
             iterable.stride,
         )
+
+    def note_alike(self, spec: LoopSpec, values: Sequence[Any], raising: Raising) -> None:
+        """Note which truth values among the results of the loop are alike, where some say whether there is something."""
+        tags = (each.types[k] for each in self.carried for k in (-1, *tags_in(each.layout)))
+        for group in self.backend.alike(spec) if any(tags) else ():
+            raising.facts.note_alike(tuple((values[k], truth) for k, truth in group.items()))
 
     @contextmanager
     def emptied(self) -> Iterator[None]:

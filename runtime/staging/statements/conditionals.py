@@ -333,7 +333,7 @@ class Conditionals(InTrace):
             places.append(place)
             joined.add_written(place, ends)
         leaves = joined.emit(predicate, ends)
-        self.facts.note_results(test, *joined.truths(leaves))
+        self.facts.note_results(test, joined.truths(leaves))
         born = {key: made for end in ends for key, made in end.born.items()}
         for made in born.values():
             self.journal.born(made)

@@ -396,18 +396,17 @@ class Join:
                     follow([value], [side])
         return leaves
 
-    def truths(self, leaves: Sequence[Any]) -> tuple[Facts, Facts]:
-        """What is known of the leaves of the conditional where its predicate is true, and where it is false.
+    def truths(self, leaves: Sequence[Any]) -> Facts:
+        """The truth values among the leaves of the conditional that both branches know, as they are where its predicate is true.
 
-        These are truth values that both branches know; nothing if none of them says whether something is there.
+        None if none of them says whether something is there.
         """
         known = [k for k, (a, b) in enumerate(self.pairs) if a.__class__ is b.__class__ is bool and a is not b]
         if not known or not any(
             k in known for joined in self.variables if joined is not None for k in _tags_of(joined)
         ):
-            return (), ()
-        if_true = tuple((leaves[k], self.pairs[k][0]) for k in known)
-        return if_true, tuple((leaf, not truth) for leaf, truth in if_true)
+            return ()
+        return tuple((leaves[k], self.pairs[k][0]) for k in known)
 
     def types_of(self, k: int) -> list[LeafType]:
         """The types of what comes out of the conditional for a place."""

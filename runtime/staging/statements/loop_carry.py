@@ -286,6 +286,7 @@ class LoopTrace:
         self.journal.give_elements(self._given)
         record_loop(self.backend, self.spec, self.carry.inputs_first(), self.carry.found, self.carry.iterable)
         values = self.backend.loop(self.spec)
+        self.carry.note_alike(self.spec, values, self.raising)
         position = 0
         for carried in self.carry.inputs_first():
             leaves = []
