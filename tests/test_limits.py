@@ -34,6 +34,7 @@ X, ONES = jnp.array(3.0), jnp.array([1.0, -1.0, 2.0])
 
 # Items by their first words, and what executes them: a test of another file, or, in CLAIMS, a function of this one.
 ELSEWHERE = {
+    "`np.vectorize` with `signature`": "test_functions_of_numpy_that_call.py::test_other_forms_of_vectorize_are_refused",
     "A slice of a known size": "test_slices_over_the_end.py::test_a_block_of_a_table_over_two_ends_is_refused",
     "A function that the program calls": "test_effects.py::test_python_that_writes_to_state_of_the_traced_function_is_refused",
     "A value that is a list on one path": "test_lists_or_tuples.py::test_what_is_not_known_is_refused",
