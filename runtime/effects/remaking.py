@@ -9,6 +9,7 @@ from typing import Any
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.effects.raise_sites import Recipe, Remade, Site
 from autograph.runtime.effects.raising import current, meets_handler
+from autograph.runtime.effects.traced_texts import TracedText
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.objects import attributes_of, is_plain_kind, is_plain_object
@@ -68,7 +69,9 @@ def note_handled(found: Iterable[tuple[BaseException, Remade]]) -> None:
 
 def remade(error: Any) -> Remade | None:
     """How an exception that a handler of the program has been given is made when the program runs; None for any other."""
-    for each, made, held in current().handled:
+    for each, made, held in reversed(
+        current().handled
+    ):  # a handler around another may be given it again, with values of its trace
         if each is error:
             return _of_attributes(error) if is_plain_object(error) and _may_have_changed(error, held) else made
     return None
@@ -103,4 +106,8 @@ def _may_have_changed(error: BaseException, held: dict[str, Any]) -> bool:
 
 
 def _is_value(part: Any) -> bool:
-    return all(map(_is_value, part)) if type(part) is tuple else is_leaf(part) or isinstance(part, BaseException)
+    return (
+        all(map(_is_value, part))
+        if type(part) is tuple
+        else is_leaf(part) or isinstance(part, BaseException | TracedText)
+    )
