@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -24,13 +25,14 @@ class TracedFacts:
     def note(self, test: Any, if_true: Facts, if_false: Facts) -> None:
         """Record what follows from a test. What is no traced array is left alone."""
         if if_true or if_false:
-            self._of_tests.note(test, (if_true, if_false))
+            self._of_tests.note(test, (_held_weakly(if_true), _held_weakly(if_false)))
 
     def note_alike(self, values: Facts) -> Facts:
         """Record that these truth values are all as here, or all the opposite, which is returned."""
         opposite = tuple((value, not truth) for value, truth in values)
+        sides = _held_weakly(values), _held_weakly(opposite)
         for value, truth in values:
-            self.note(value, *((values, opposite) if truth else (opposite, values)))
+            self._of_tests.note(value, sides if truth else sides[::-1])
         return opposite
 
     def note_results(self, test: Any, if_true: Facts) -> None:
@@ -40,8 +42,8 @@ class TracedFacts:
 
     def of(self, test: Any) -> tuple[Facts, Facts]:
         """What follows where the test is true, and where it is false."""
-        found: tuple[Facts, Facts] = self._of_tests.of(test, ((), ()))
-        return found
+        if_true, if_false = self._of_tests.of(test, ((), ()))
+        return _living(if_true), _living(if_false)
 
     def saying(self, value: Any) -> tuple[Facts, Facts]:
         """What follows where a traced truth value is true, itself included, and where it is false."""
@@ -57,6 +59,26 @@ class TracedFacts:
     def is_not_zero(self, number: Any) -> bool:
         """Whether this is recorded of a traced integer."""
         return self._not_zero.of(number, False) is True
+
+
+_Weak = tuple[tuple[Callable[[], Any], bool], ...]
+
+
+def _held_weakly(facts: Facts) -> _Weak:
+    """The same facts, which keep no tracer alive: nobody can ask about one that is gone."""
+    return tuple(
+        (weakref.ref(value) if isinstance(value, jax.core.Tracer) else functools.partial(_itself, value), truth)
+        for value, truth in facts
+    )
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _living(facts: _Weak) -> Facts:
+    pairs = ((get(), truth) for get, truth in facts)
+    return tuple((value, truth) for value, truth in pairs if value is not None)
 
 
 class _Noted:
