@@ -14,7 +14,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.backends.base import LoopSpec, Output
+from autograph.backends.base import LeafType, LoopSpec, Output
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.branches import is_choice
 from autograph.backends.xla.jax_compat import Kind, is_literal
@@ -28,7 +28,7 @@ def alike(spec: LoopSpec) -> list[dict[int, bool]]:
     """Groups of positions in the carry that hold equal truth values after the loop, or opposite ones where they differ here."""
     program = spec.body.program
     numbers = _Numbers()
-    start = [_start(numbers, value, type.dtype) for value, type in spec.carry]
+    start = [_start(numbers, value, type) for value, type in spec.carry]
     known = {k: number for k, number in enumerate(start) if number}
 
     def iteration(carry: Mapping[int, int]) -> dict[int, int]:
@@ -43,9 +43,9 @@ def alike(spec: LoopSpec) -> list[dict[int, bool]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _start(numbers: _Numbers, value: Any, dtype: Any) -> int:
+def _start(numbers: _Numbers, value: Any, type: LeafType) -> int:
     """The number of what a place in the carry begins with; 0 if it holds no truth value."""
-    if dtype != jnp.bool_:
+    if type.dtype != jnp.bool_ or type.shape:
         return 0
     if isinstance(value, bool | np.bool_):
         return TRUE if value else -TRUE
@@ -125,13 +125,12 @@ class _Numbers:
         called = jax_compat.called(equation.params) if kind is Kind.CALL else None
         if called is not None and len(called.jaxpr.invars) == len(operands):
             return self.of_program(called, operands)
-        return [self._computed(jax_compat.name_of(equation), equation, operands), *map(self._any, equation.outvars[1:])]
-
-    def _any(self, _: Any) -> int:
-        return self.new()
+        if len(equation.outvars) == 1:
+            return [self._computed(jax_compat.name_of(equation), equation, operands)]
+        return [self.new() for _ in equation.outvars]
 
     def _computed(self, name: str, equation: Any, operands: Sequence[int]) -> int:
-        (result, *_) = equation.outvars
+        (result,) = equation.outvars
         if getattr(result.aval, "dtype", None) != jnp.bool_ or any(a.aval.size != 1 for a in equation.invars):
             return self.new()
         of_truth = all(atom.aval.dtype == jnp.bool_ for atom in equation.invars)
