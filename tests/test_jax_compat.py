@@ -582,6 +582,28 @@ def test_a_write_in_range_is_an_update_of_a_slice():
     assert jax_compat.replay(program, square, 2)[0].tolist() == square.at[2, 1].set(-1.0).tolist()
 
 
+def test_a_scatter_of_blocks_of_one_element_in_lanes_is_one_of_elements():
+    def write(x, block, i, j):
+        return jax.lax.dynamic_update_slice(x, block, (i, j))
+
+    lanes = jnp.arange(24.0).reshape(2, 4, 3), jnp.array([[[-1.0]], [[-2.0]]]), jnp.array([3, 9]), jnp.array([0, 1])
+    found = jax.make_jaxpr(jax.vmap(write))(*lanes)
+    (at,) = [k for k, each in enumerate(found.eqns) if jax_compat.is_scatter(each)]
+    written = jax_compat.without_unit_axes(found.eqns[at])
+    assert written[-1].invars[2].aval.shape == (2,)
+    program = jax_compat.with_equations(found, [*found.eqns[:at], *written, *found.eqns[at + 1 :]])
+    assert jax_compat.replay(program, *lanes)[0].tolist() == jax.vmap(write)(*lanes).tolist()
+
+    rows = jax.make_jaxpr(jax.vmap(write))(lanes[0], jnp.ones((2, 1, 2)), *lanes[2:])
+    (scatter,) = [each for each in rows.eqns if jax_compat.is_scatter(each)]
+    assert jax_compat.without_unit_axes(scatter)[-1].invars[2].aval.shape == (
+        2,
+        2,
+    )  # the axis that it writes two of is left
+    (scatter,) = [each for each in equations(lambda x: x.at[:1].set(1.0), jnp.ones(3)) if jax_compat.is_scatter(each)]
+    assert jax_compat.without_unit_axes(scatter) == [scatter]  # not in lanes
+
+
 def test_numbers_of_a_slice():
     (sliced,) = equations(lambda x: jax.lax.slice(x, [1], [6], [2]), jnp.arange(8))
     assert list(jax_compat.sliced_numbers(sliced)) == [1, 3, 5]

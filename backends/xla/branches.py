@@ -25,6 +25,7 @@ from autograph.backends.xla import jax_compat
 from autograph.backends.xla.affine import known_part, left_for_later
 from autograph.backends.xla.dependence import dependents, is_smooth, moving_of, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, no_tangent, replay, strong, varying_everywhere
+from autograph.backends.xla.lane_writes import write_elements
 from autograph.backends.xla.linear import LinearMap, linear_p
 from autograph.backends.xla.optimize.chains import is_at_limit
 from autograph.backends.xla.optimize.selects import runs_both, why_one
@@ -360,7 +361,7 @@ def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, choice: B
 
     def lift(branch: ClosedJaxpr) -> ClosedJaxpr:
         lanes = mapped(lambda *operands: replay(branch, *operands), axis, flags, results)
-        return trace(lambda *operands: conform(lanes(*operands), types), avals)
+        return write_elements(trace(lambda *operands: conform(lanes(*operands), types), avals))
 
     tested = None if in_lanes else choice.tested
     stays = Stays.FOR_LENGTH if choice.stays is Stays.FOR_LENGTH else Stays.NOT

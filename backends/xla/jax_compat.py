@@ -648,6 +648,38 @@ def update_in_range(scatter: Any, starts: Sequence[Any]) -> list[Any]:
     ]
 
 
+def without_unit_axes(equation: Any) -> list[Any]:
+    """The equations of a scatter in lanes whose blocks have no axes of one element that its indices are of; itself, if it has none."""
+    array, _, updates = (atom.aval for atom in equation.invars)
+    numbers = equation.params["dimension_numbers"]
+    outside = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
+    axes = [axis for axis in range(len(array.shape)) if axis not in outside]  # of a block, in order
+    indexed = set(numbers.scatter_dims_to_operand_dims)
+    unit = [
+        (axis, place)
+        for axis, place in zip(axes, numbers.update_window_dims, strict=True)
+        if axis in indexed and updates.shape[place] == 1
+    ]
+    if not unit or not numbers.operand_batching_dims:
+        return [equation]
+    places = {place for _, place in unit}
+    left = [place for place in range(len(updates.shape)) if place not in places]
+    made = jax.lax.ScatterDimensionNumbers(
+        update_window_dims=tuple(left.index(place) for place in numbers.update_window_dims if place not in places),
+        inserted_window_dims=tuple(sorted((*numbers.inserted_window_dims, *(axis for axis, _ in unit)))),
+        scatter_dims_to_operand_dims=numbers.scatter_dims_to_operand_dims,
+        operand_batching_dims=numbers.operand_batching_dims,
+        scatter_indices_batching_dims=numbers.scatter_indices_batching_dims,
+    )
+    sizes = tuple(updates.shape[place] for place in left)
+    elements = Var(updates.update(shape=sizes))
+    shape = {"new_sizes": sizes, "dimensions": None, "sharding": None}
+    reshaped = equation_like(equation, jax.lax.reshape_p, shape, [equation.invars[2]], [elements])
+    params = {**equation.params, "dimension_numbers": made}
+    written = equation_like(equation, equation.primitive, params, [*equation.invars[:2], elements], equation.outvars)
+    return [reshaped, written]
+
+
 def squeezed_axes(equation: Any) -> tuple[int, ...]:
     """The axes that a ``squeeze`` leaves out."""
     return tuple(equation.params["dimensions"])

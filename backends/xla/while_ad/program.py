@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import Flags, closure, dependents, requirements, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, replay, strong
+from autograph.backends.xla.lane_writes import write_elements
 from autograph.backends.xla.optimize.lowered_bodies import lowered_body, with_writes
 from autograph.backends.xla.platforms import Choices, choices_on
 from autograph.backends.xla.rings import Rings, rings_in
@@ -326,7 +327,7 @@ class LoopProgram:
         return LoopProgram(strong, trace(goes_on, avals), self.consts, self.bound, self.slots, smooth)
 
     def _strong(self, avals: Sequence[Any], body: Callable[..., list[Any]]) -> ClosedJaxpr:
-        return trace(lambda *operands: conform(body(*operands), avals[self.consts :]), avals)
+        return write_elements(trace(lambda *operands: conform(body(*operands), avals[self.consts :]), avals))
 
 
 def close(
