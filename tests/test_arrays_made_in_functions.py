@@ -289,3 +289,42 @@ def perhaps_the_one_that_is_written(x):
 def test_a_write_to_an_array_that_the_result_of_a_loop_may_be_is_refused():
     with pytest.raises(StagingError, match="It may be the one that the function returns"):
         ag.function(perhaps_the_one_that_is_written)(GIVEN[0])
+
+
+USES_OF_SNAPSHOTS = [
+    np.array,
+    np.stack,
+    np.vstack,
+    np.concatenate,
+    np.column_stack,
+    np.sum,
+    np.argmax,
+    list,
+    sum,
+    len,
+    lambda rows: np.mean(rows, axis=0),
+    lambda rows: np.array(rows)[:, 0],
+    lambda rows: np.array(rows[::-1]) @ np.ones(3),
+    lambda rows: rows[-1] - rows[0],
+    lambda rows: max(row.sum() for row in rows),
+    lambda rows: [one @ other for one, other in zip(rows, rows[1:], strict=False)],
+    lambda rows: (rows[1].fill(9), np.array(rows))[1],
+    lambda rows: (rows.pop(), rows.insert(0, np.zeros(3)), np.array(rows))[2],
+    lambda rows: np.array(sorted(rows, key=lambda row: -row.sum())),
+]
+
+
+@pytest.mark.parametrize("use", range(len(USES_OF_SNAPSHOTS)))
+def test_a_list_of_copies_of_an_array_that_a_staged_loop_writes(use):
+    use = USES_OF_SNAPSHOTS[use]
+
+    def snapshots(x, n):
+        rows, state = [], np.zeros(3)
+        for k in range(n):
+            state[k % 3] += x[0]
+            rows.append(state.copy())
+        return use(rows)
+
+    compiled = ag.function(snapshots)
+    for n in (4, 2):
+        agree(snapshots(A(1.5), n), compiled(A(1.5), np.int32(n)))

@@ -139,6 +139,76 @@ def test_rows_of_a_matrix():
     agrees_when_compiled(f, (X,), (-X,))
 
 
+def path(x, n):
+    points, place = [], x[0]
+    for k in range(n):
+        place = place * 0.5 + x[k]
+        points.append([place, place * k])
+    return points
+
+
+TRANSPOSES = {
+    "returned": lambda x, n: np.array(path(x, n)).T,
+    "unpacked": lambda x, n: [column * 2 for column in np.array(path(x, n)).T],
+    "stacked as columns": lambda x, n: (np.column_stack(path(x, n)), np.stack(path(x, n), axis=1)),
+    "transposed twice": lambda x, n: np.transpose(np.array(path(x, n)).T) - 1,
+    "indexed": lambda x, n: [(p[0], p[1, 2], p[:, -1], p[:1], p[1, 1:]) for p in [np.array(path(x, n)).T]],
+    "in arithmetic": lambda x, n: [
+        (p * np.array([[1.0], [2.0]]), 1 - p / (p[0] + 9), -abs(p) > 1, p + p) for p in [np.array(path(x, n)).T]
+    ],
+    "in functions": lambda x, n: [(np.sqrt(abs(p)), np.where(p > 1, p, 0)) for p in [np.array(path(x, n)).T]],
+    "reduced": lambda x, n: [
+        (p.sum(), p.mean(axis=1), p.max(axis=0), p.std(axis=-1), np.min(p, axis=1), p.shape[0], len(p))
+        for p in [np.array(path(x, n)).T]
+    ],
+    "centred": lambda x, n: [(p - p.mean(axis=1, keepdims=True)) @ p.T for p in [np.array(path(x, n)).T]],
+}
+
+
+@pytest.mark.parametrize("use", TRANSPOSES)
+def test_the_transpose_of_a_matrix(use):
+    agrees_when_compiled(TRANSPOSES[use], (X, np.array(5)), (X, np.array(8)))
+
+
+def test_a_transpose_in_loops_and_branches():
+    def f(x, n):
+        p = np.array(path(x, n)).T
+        if x[0] > 2:
+            p = p * 2
+        for k in range(n):
+            p = p + k
+        return p, p[:, :2]
+
+    agrees_when_compiled(f, (X, np.array(5)), (-X, np.array(3)))
+
+
+def test_a_transpose_under_every_transform():
+    def f(x):
+        rows = jnp.stack([x, x**2], axis=1)
+        return rows[rows[:, 0] > 0].T
+
+    def product(x):
+        a, b = f(x)
+        return jnp.sum(a * b)
+
+    rows = np.stack([X, X[::-1], NOTHING.repeat(3) + 2])
+    for transposes in (jax.vmap(ag.convert(f))(rows), jax.jit(jax.vmap(ag.convert(f)))(rows)):
+        for k, row in enumerate(rows):
+            np.testing.assert_array_equal(transposes[k], f(row))
+    np.testing.assert_array_equal(np.asarray(jax.jit(ag.convert(f))(X)), f(X))
+    np.testing.assert_allclose(jax.grad(ag.function(product))(X), np.where(X > 0, 3 * X**2, 0), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "use", [lambda p: p.tolist(), lambda p: p.ravel(), lambda p: p.at[0].set(1), lambda p: p[None]]
+)
+def test_what_a_transpose_is_not_for(use):
+    with pytest.raises(
+        ag.StagingError, match="The length of this array is known only when the program runs, and .* of its transpose"
+    ):
+        ag.function(lambda x, n: use(jnp.asarray(np.stack(path(x, n))).T))(X, jnp.array(3))
+
+
 # Writes.
 
 

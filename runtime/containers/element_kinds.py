@@ -106,8 +106,10 @@ class Kind:
         return self.layout is LEAF and self.statics == (ARRAY,)
 
     @property
-    def is_variable(self) -> bool:
-        """Whether an element is a Variable, or one of several Variables and values."""
+    def is_place(self) -> bool:
+        """Whether an element is a place that holds an array: a Variable, an array written in place, or one of several such and values."""
+        if isinstance(self.layout, Object):
+            return hasattr(self.layout.kind, "__autograph_value__")
         is_one = self.layout is LEAF or isinstance(self.layout, Alternatives)
         return is_one and any(map(is_variable, self.statics))
 

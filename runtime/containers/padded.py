@@ -397,7 +397,7 @@ class Padded:
 
         ``of_lists``: they may be lists and tuples of such, which are arrays then, as to NumPy.
         """
-        if self.kind.is_variable:
+        if self.kind.is_place:
             return self.values().stacked(beyond)
         buffer = self.buffers[0] if self.kind.is_array else None
         if of_lists and not self.kind.rows():
@@ -411,15 +411,15 @@ class Padded:
 
     def number(self, found: Any) -> Any:
         """What is computed of the elements, each of which is an array: a number of Python's if they are, or are truth values."""
-        if self.kind.is_variable:
+        if self.kind.is_place:
             return self.values().number(found)
         (type,) = self.types
         is_python = type.weak_type or type.dtype == np.bool_
         return STAGING.retyped(found, replace(STAGING.type_of(found), weak_type=True)) if is_python else found
 
     def values(self) -> Padded:
-        """The same with what the Variables among the elements hold now, where each element is one or a value."""
-        if not self.kind.is_variable:
+        """The same with what the places among the elements hold now, where each element is one or a value."""
+        if not self.kind.is_place:
             return self
 
         def value(*leaves: Any) -> Any:

@@ -30,11 +30,11 @@ from autograph.runtime.containers.lengths import (
     taken_by,
 )
 
-_OPERATORS = (
+ARITHMETIC = (
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"),
     *("and", "or", "xor", "lshift", "rshift"),
 )
-_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _ARRAYS = (bool, int, float, complex, np.generic, np.ndarray, jax.Array)
 
 
@@ -230,13 +230,9 @@ class PaddedArray:
 
     @property
     def T(self) -> Any:  # noqa: N802 (NumPy's name)
-        """The transpose: of one dimension the array itself, of two what takes part in ``@`` only."""
+        """The transpose: of one dimension the array itself, of two a `Transposed`."""
         resolved = self.resolve()
-        if resolved is not self:
-            return resolved.T
-        if self.ndim > 2:
-            raise refused("its transpose")
-        return self if self.ndim == 1 else Transposed(self)
+        return self.functions["transpose"](self) if resolved is self else resolved.T
 
     @property
     def at(self) -> Any:
@@ -350,28 +346,6 @@ class PaddedArray:
         return self._of_values(operator.invert)
 
 
-class Transposed:
-    """The transpose of a matrix with a traced number of rows: a factor of ``@``."""
-
-    __array_ufunc__ = None
-    ndim = 2
-
-    def __init__(self, of: PaddedArray) -> None:
-        self.T = of
-
-    def __jax_array__(self) -> Any:
-        return self
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        raise refused("its transpose, other than as a factor of `@`,")
-
-    def __matmul__(self, other: Any) -> Any:
-        return PaddedArray.functions["matmul"](self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return PaddedArray.functions["matmul"](other, self)
-
-
 def is_open_array(value: Any) -> bool:
     """Whether this is an array whose length is traced."""
     return isinstance(value, PaddedArray) and value.resolve() is value
@@ -449,9 +423,9 @@ def elementwise(function: Callable[..., Any], *operands: Any) -> Any:
 def _binary(name: str) -> None:
     function = getattr(operator, name + "_" if name in ("and", "or") else name)
     setattr(PaddedArray, f"__{name}__", lambda self, other: self._with(other, function))
-    if name not in _COMPARISONS:
+    if name not in COMPARISONS:
         setattr(PaddedArray, f"__r{name}__", lambda self, other: self._with(other, function, is_reflected=True))
 
 
-for _name in (*_OPERATORS, *_COMPARISONS):
+for _name in (*ARITHMETIC, *COMPARISONS):
     _binary(_name)

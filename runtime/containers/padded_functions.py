@@ -90,6 +90,7 @@ from autograph.runtime.containers.padded_rules import (
     refuse,
 )
 from autograph.runtime.containers.padded_writes import Writes
+from autograph.runtime.containers.transposed import Transposed
 from autograph.runtime.state.array_elements import as_numbers
 from autograph.runtime.tracing.language import LANGUAGE
 
@@ -138,9 +139,13 @@ def _copy(a: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _transpose(a: Any, axes: Any = None) -> Any:
-    if axes is not None:
+    if axes is not None and tuple(axes) != (1, 0):
         raise refused("`transpose` with axes")
-    return a.T
+    if isinstance(a, Transposed):
+        return a.T
+    if a.ndim > 2:
+        raise refused("its transpose")
+    return a if a.ndim == 1 else Transposed(a)
 
 
 def _as_array(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from autograph.runtime.containers.lengths import check, is_same_count, refused
-from autograph.runtime.containers.padded_arrays import PaddedArray, Transposed, aligned, elementwise
+from autograph.runtime.containers.padded_arrays import PaddedArray, aligned, elementwise
 from autograph.runtime.containers.padded_gathers import sort_of
 from autograph.runtime.containers.padded_rules import (
     Rule,
@@ -24,6 +24,7 @@ from autograph.runtime.containers.padded_rules import (
     raveled,
     zeroed,
 )
+from autograph.runtime.containers.transposed import Transposed, over_either
 
 
 def _not_empty(a: PaddedArray, text: str) -> None:
@@ -52,7 +53,7 @@ def reduction(function: Callable[..., Any], extreme: bool | None = None) -> Rule
             kwargs["initial"] = extreme_of(a.dtype, least=extreme)
         return function(a.values, _plain(axis), *args, where=mask, **kwargs)
 
-    return rule
+    return over_either(rule)
 
 
 def _plain(axis: Any) -> Any:

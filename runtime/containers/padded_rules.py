@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.containers.lengths import refused
-from autograph.runtime.containers.padded_arrays import PaddedArray, Transposed, elementwise
+from autograph.runtime.containers.padded_arrays import PaddedArray, elementwise
+from autograph.runtime.containers.transposed import Transposed, as_rows
 
 Rule = Callable[..., Any]
 
@@ -42,7 +43,7 @@ def by_elements(function: Callable[..., Any]) -> Rule:
 
     def rule(*args: Any, **kwargs: Any) -> Any:
         leaves, treedef = jax.tree_util.tree_flatten((args, kwargs), is_leaf=is_leaf)
-        arrays = [k for k, leaf in enumerate(leaves) if is_padded(leaf) or isinstance(leaf, jax.Array | np.ndarray)]
+        arrays = [k for k, leaf in enumerate(leaves) if is_leaf(leaf) or isinstance(leaf, jax.Array | np.ndarray)]
 
         def of_arrays(*values: Any) -> Any:
             for k, value in zip(arrays, values, strict=True):
@@ -50,7 +51,10 @@ def by_elements(function: Callable[..., Any]) -> Rule:
             given, named = jax.tree_util.tree_unflatten(treedef, leaves)
             return function(*given, **named)
 
-        return elementwise(of_arrays, *(leaves[k] for k in arrays))
+        operands = [leaves[k] for k in arrays]
+        if not any(isinstance(operand, Transposed) for operand in operands):
+            return elementwise(of_arrays, *operands)
+        return jax.tree_util.tree_map(Transposed, elementwise(of_arrays, *map(as_rows, operands)), is_leaf=is_padded)
 
     return rule
 

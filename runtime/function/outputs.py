@@ -13,6 +13,7 @@ from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.referring_kinds import with_others
 from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.containers.transposed import Transposed
 from autograph.runtime.effects.raising import Guarded
 from autograph.runtime.effects.traced_texts import TracedText
 from autograph.runtime.errors import StagingError
@@ -295,7 +296,7 @@ def _set_attributes(made: Any, parts: Iterable[tuple[str, Any]], known: dict[int
             object.__setattr__(made, name, held)
 
 
-_RESOLVED = (TracedText, OneOf, Optional, Guarded, TracedList, CountedList, PaddedArray)
+_RESOLVED = (TracedText, OneOf, Optional, Guarded, TracedList, CountedList, PaddedArray, Transposed)
 _BY_PATH = (Perhaps, DictByPath)
 
 

@@ -29,6 +29,7 @@ from autograph.runtime.containers.traced_lists import (
     is_traced_list,
 )
 from autograph.runtime.containers.traced_tuples import TracedTuple
+from autograph.runtime.containers.transposed import Transposed
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.effects.traced_texts import repeated_text
 from autograph.runtime.errors import StagingError
@@ -255,6 +256,7 @@ class Lists(InTrace):
         """What functions that copy lists, and those of `jax.numpy` that take lists, become."""
         padded: dict[str, Callable[..., Any]] = {
             "stack": _stacked,
+            "column_stack": _as_columns,
             "vstack": _vertically,
             "hstack": _horizontally,
             "concatenate": _concatenated,
@@ -301,7 +303,17 @@ class Lists(InTrace):
 
 
 # What makes an array of the lists in a list too.
-_TAKING_LISTS = (jnp.array, jnp.asarray, np.array, np.asarray, np.stack, np.vstack, np.hstack, np.concatenate)
+_TAKING_LISTS = (
+    jnp.array,
+    jnp.asarray,
+    np.array,
+    np.asarray,
+    np.stack,
+    np.vstack,
+    np.hstack,
+    np.column_stack,
+    np.concatenate,
+)
 Make = Callable[[Any], Any]  # the result for an array of all elements, one after another along the first axis
 
 
@@ -309,10 +321,18 @@ def _stacked(rows: Any, make: Make, axis: int = 0, out: None = None, dtype: Any 
     del out
     rows = rows.astype(rows.dtype if dtype is None else dtype)
     made = make(rows)
+    if axis % rows.ndim == 1 and rows.ndim == 2 and isinstance(made, PaddedArray):
+        return Transposed(made)
     if axis % rows.ndim:
         _refuse_axis(made, "stacked along another axis than the first")
         return jnp.moveaxis(rows, 0, axis)
     return made
+
+
+def _as_columns(rows: Any, make: Make) -> Any:
+    if rows.ndim == 1:
+        rows = rows[:, None]
+    return _stacked(rows, make, 1) if rows.ndim == 2 else _concatenated(rows, make, 1)
 
 
 def _as_array(rows: Any, make: Make, dtype: Any = None, **_: Any) -> Any:

@@ -468,7 +468,7 @@ class Reductions:
             )
         if key is not None:
             return self.best_by_key(name, values, key, **default)
-        is_array = held.kind.is_array or held.kind.is_variable
+        is_array = held.kind.is_array or held.kind.is_place
         if name in ("any", "all"):
             beyond, function = (0, jnp.any) if name == "any" else (1, jnp.all)
             if not is_array:
