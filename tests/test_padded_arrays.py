@@ -144,7 +144,7 @@ REFUSED = {
     "a function of another library": (lambda s: jax.scipy.signal.detrend(s), "`detrend`"),
     "a second axis": (lambda s: s[None, :], "an index of this kind"),
     "pairs": (lambda s: s[:, None] * s, "more dimensions"),
-    "an array of arrays": (lambda s: jnp.array([s, s]), "stack them along axis=1"),
+    "an array of matrices": (lambda s: jnp.array([s[:, None], s[:, None]]), "along the first axis of the result"),
     "a method": (lambda s: s.argpartition(2), "`.argpartition`"),
 }
 

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import math
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -86,9 +86,9 @@ def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
         if written and not facts.first:
             return into(function, call, args, kwargs, facts.out)
-        if any(map(is_traced_list, (*args, *kwargs.values()))):  # of which NumPy makes arrays
-            named = {name: _as_array(value) for name, value in kwargs.items()}
-            return LANGUAGE.operators.call(function)(*map(_as_array, args), **named)
+        if any(map(_holds_list, (*args, *kwargs.values()))):  # of which NumPy makes arrays
+            args, kwargs = arrays_of_lists(function, args, kwargs)
+            return LANGUAGE.operators.call(function)(*args, **kwargs)
         try:
             return twin(*args, **kwargs)
         except StagingError:
@@ -103,9 +103,31 @@ def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
     return functools.update_wrapper(call, function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
 
 
+def arrays_of_lists(
+    function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A function's arguments with arrays in place of lists of traced length."""
+    as_array = _as_arrays if getattr(function, "__name__", None) in _JOINING else _as_array
+    return tuple(map(as_array, args)), {name: as_array(value) for name, value in kwargs.items()}
+
+
+def _holds_list(value: Any) -> bool:
+    """Whether this is a list of traced length, or a list or tuple with one among its items."""
+    return is_traced_list(value) or any(map(is_traced_list, items_of_sequence(value) or ()))
+
+
 def _as_array(value: Any) -> Any:
-    """The array of a list of traced length; anything else as it is."""
-    return LANGUAGE.operators.call(np.asarray)(value) if is_traced_list(value) else value
+    """The array of a list of traced length, or of a list or tuple with such items; anything else as it is."""
+    if is_traced_list(value):
+        return LANGUAGE.operators.call(np.asarray)(value)
+    return LANGUAGE.operators.call(np.stack)(_as_arrays(value)) if _holds_list(value) else value
+
+
+def _as_arrays(value: Any) -> Any:
+    """The same, but of a list or tuple with such items the arrays of its items."""
+    if is_traced_list(value) or not _holds_list(value):
+        return _as_array(value)
+    return [array_of_sequence(_as_array(item)) for item in items_of_sequence(value) or ()]
 
 
 def array_of_list(value: Any) -> Any:

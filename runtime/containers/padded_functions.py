@@ -34,6 +34,7 @@ from autograph.runtime.containers.padded_gathers import (
     ediff1d,
     flatnonzero,
     flip,
+    gradient,
     hstack,
     insert,
     interp,
@@ -68,11 +69,13 @@ from autograph.runtime.containers.padded_reductions import (
     histogram,
     inner,
     logsumexp,
+    lstsq,
     matmul,
     median,
     norm_of,
     outer,
     percentile,
+    polyfit,
     ptp,
     quantile,
     reduction,
@@ -85,12 +88,13 @@ from autograph.runtime.containers.padded_rules import (
     Rule,
     by_elements,
     in_first,
+    is_leaf,
     is_padded,
     raveled,
     refuse,
 )
 from autograph.runtime.containers.padded_writes import Writes
-from autograph.runtime.containers.transposed import Transposed
+from autograph.runtime.containers.transposed import Transposed, of_transposes
 from autograph.runtime.state.array_elements import as_numbers
 from autograph.runtime.tracing.language import LANGUAGE
 
@@ -138,6 +142,7 @@ def _copy(a: Any, *args: Any, **kwargs: Any) -> Any:
     return a.with_values(jnp.array(a.values))
 
 
+@of_transposes
 def _transpose(a: Any, axes: Any = None) -> Any:
     if axes is not None and tuple(axes) != (1, 0):
         raise refused("`transpose` with axes")
@@ -148,10 +153,13 @@ def _transpose(a: Any, axes: Any = None) -> Any:
     return a if a.ndim == 1 else Transposed(a)
 
 
+@of_transposes
 def _as_array(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
-    if not is_padded(a):
-        raise refused("an array made of arrays of traced length: stack them along axis=1, or concatenate them; this")
-    return a if dtype is None else _astype(a, dtype)
+    if not is_leaf(a):
+        a = stack(a)
+    if dtype is None:
+        return a
+    return Transposed(_astype(a.T, dtype)) if isinstance(a, Transposed) else _astype(a, dtype)
 
 
 def _astype(x: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
@@ -265,6 +273,9 @@ def _table() -> dict[str, Rule]:
         "fliplr": lambda m: flip(m, 1),
         "roll": roll,
         "diff": diff,
+        "gradient": gradient,
+        "polyfit": polyfit,
+        "lstsq": lstsq,
         "ediff1d": ediff1d,
         "concatenate": concatenate,
         "concat": concatenate,

@@ -24,6 +24,7 @@ from autograph.runtime.containers.padded_rules import (
     zeroed,
 )
 from autograph.runtime.containers.padded_writes import spread
+from autograph.runtime.containers.transposed import Transposed, of_transposes
 
 
 def running(function: Callable[..., Any]) -> Rule:
@@ -117,6 +118,28 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return diff(raveled(ary), 1, -1, to_begin, to_end) if to_end is to_begin is None else refuse("`ediff1d` with ends")
 
 
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """As `numpy.gradient`, of one dimension: at each element the slopes on both sides, the nearer the weightier; at the ends one slope."""
+    if rank(f) != 1 or len(varargs) > 1 or edge_order != 1:
+        raise refused("`gradient` with these arguments")
+    text = (
+        "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
+    )
+    check(as_padded_array(f).length > 1, ValueError(text))
+    f = f if is_padded(f) else jnp.asarray(f)
+    (spacing,) = varargs or (1.0,)
+    if not rank(spacing):
+        slopes = (f[1:] - f[:-1]) / spacing
+        between = (slopes[1:] + slopes[:-1]) / 2
+    else:
+        spacing = spacing if is_padded(spacing) else jnp.asarray(spacing)
+        steps = spacing[1:] - spacing[:-1]
+        slopes = (f[1:] - f[:-1]) / steps
+        before, after = steps[:-1], steps[1:]
+        between = (slopes[:-1] * after + slopes[1:] * before) / (before + after)
+    return concatenate([slopes[:1], between, slopes[-1:]])
+
+
 def concatenate(arrays: Any, axis: Any = 0, dtype: Any = None) -> Any:
     """Those of the later arrays come where those of the earlier end."""
     arrays = [each if is_padded(each) else jnp.asarray(each) for each in arrays]
@@ -161,6 +184,8 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
 
 
 def vstack(tup: Any, dtype: Any = None) -> Any:
+    if all(rank(each) == 1 for each in tup):
+        return stack(tup, dtype=dtype)
     if any(each.ndim < 2 for each in tup if is_padded(each)):
         raise refused("an array of which it is no whole row, in `vstack`,")
     return concatenate([each if is_padded(each) else jnp.atleast_2d(each) for each in tup], 0, dtype)
@@ -169,7 +194,9 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
     ndim = max(each.ndim for each in arrays if is_padded(each)) + 1
     if axis % ndim == 0:
-        raise refused("`stack` along the first axis of the result")
+        if ndim > 2:
+            raise refused("`stack` along the first axis of the result")
+        return Transposed(stack(arrays, 1, dtype=dtype))
     return by_elements(lambda *values: jnp.stack(jnp.broadcast_arrays(*values), axis, dtype=dtype))(*arrays)
 
 
@@ -340,8 +367,11 @@ def argwhere(a: Any, **options: Any) -> Any:
     return nonzero(a, **options)[0][:, None]
 
 
+@of_transposes
 def where(condition: Any, x: Any = None, y: Any = None, **options: Any) -> Any:
     if x is None and y is None:
+        if isinstance(condition, Transposed):
+            raise refused("`nonzero` of a transpose")
         return nonzero(condition, **options)
     return by_elements(jnp.where)(condition, x, y)
 

@@ -24,7 +24,7 @@ from autograph.runtime.containers.padded_rules import (
     raveled,
     zeroed,
 )
-from autograph.runtime.containers.transposed import Transposed, over_either
+from autograph.runtime.containers.transposed import Transposed, of_transposes, over_either
 
 
 def _not_empty(a: PaddedArray, text: str) -> None:
@@ -160,7 +160,12 @@ def without_nan(rule: Rule) -> Rule:
     return of_rest
 
 
+@of_transposes
 def norm_of(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if isinstance(x, Transposed):
+        if keepdims or isinstance(axis, tuple):
+            raise refused("`norm` of a transpose with these arguments")
+        return norm_of(x.T, ord, None if axis is None else 1 - axis % 2)
     if not is_over_first(x, axis):
         return x.with_values(jnp.linalg.norm(x.values, ord, axis, keepdims))
     if isinstance(ord, int | float) and ord <= 0 or isinstance(ord, str) and ord != "fro":
@@ -170,6 +175,7 @@ def norm_of(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -
     return jnp.linalg.norm(zeroed(x), ord, axis, keepdims)
 
 
+@of_transposes
 def matmul(a: Any, b: Any, **options: Any) -> Any:
     if isinstance(a, Transposed):
         rows = a.T
@@ -227,12 +233,15 @@ def outer(a: Any, b: Any) -> Any:
     return a[:, None] * jnp.ravel(jnp.asarray(b))
 
 
+@of_transposes
 def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
     ddof = ddof if ddof is not None else 0 if bias else 1
     if y is not None:
         if rank(m) != 1 or rank(y) != 1:
             raise refused("`cov` of two matrices")
         m, rowvar = by_elements(lambda one, other: jnp.stack([one, other], -1))(m, y), False
+    if isinstance(m, Transposed):
+        m, rowvar = m.T, not rowvar
     if m.ndim == 2 and rowvar:
         raise refused("`cov` of rows of a traced number, other than with rowvar=False,")
     centred = m - m.mean(0)
@@ -241,6 +250,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
     return matmul(Transposed(centred), elementwise(jnp.conj, centred)) / (m.length - ddof)
 
 
+@of_transposes
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
     covariance = cov(x, y, rowvar)
     if not jnp.ndim(covariance):
@@ -269,6 +279,19 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         raise refused("`trapezoid` of several dimensions")
     steps = dx if x is None else x[1:] - x[:-1]
     return ((y[1:] + y[:-1]) * steps).sum() / 2
+
+
+def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, **options: Any) -> Any:
+    """As `jax.numpy.polyfit`, with no weight for what is beyond the length."""
+    if options or any(rank(each) != 1 for each in (x, y)):
+        raise refused("`polyfit` with these arguments")
+    (x, y), count = aligned([each if is_padded(each) else jnp.asarray(each) for each in (x, y)])
+    return jnp.polyfit(x, y, deg, rcond, w=(jnp.arange(x.shape[0]) < count.value).astype(jnp.result_type(x, y, 1.0)))
+
+
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """As `jax.numpy.linalg.lstsq`: equations of zeros, beyond the length, change nothing."""
+    return jnp.linalg.lstsq(*_same_rows(as_padded_array(a), as_padded_array(b)), rcond)
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:

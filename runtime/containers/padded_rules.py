@@ -12,7 +12,7 @@ import numpy as np
 
 from autograph.runtime.containers.lengths import refused
 from autograph.runtime.containers.padded_arrays import PaddedArray, elementwise
-from autograph.runtime.containers.transposed import Transposed, as_rows
+from autograph.runtime.containers.transposed import Transposed, as_rows, of_transposes
 
 Rule = Callable[..., Any]
 
@@ -41,6 +41,7 @@ def resolved(value: Any) -> Any:
 def by_elements(function: Callable[..., Any]) -> Rule:
     """A function that works element by element in all of its arguments that are arrays."""
 
+    @of_transposes
     def rule(*args: Any, **kwargs: Any) -> Any:
         leaves, treedef = jax.tree_util.tree_flatten((args, kwargs), is_leaf=is_leaf)
         arrays = [k for k, leaf in enumerate(leaves) if is_leaf(leaf) or isinstance(leaf, jax.Array | np.ndarray)]

@@ -14,6 +14,8 @@ import numpy as np
 from autograph.runtime.containers.lengths import refused
 from autograph.runtime.containers.padded_arrays import ARITHMETIC, COMPARISONS, PaddedArray, elementwise
 
+Rule = Callable[..., Any]
+_MARK = "takes_transposes"
 REDUCTIONS = ("sum", "mean", "max", "min", "amax", "amin", "prod", "std", "var", "any", "all")
 
 
@@ -135,9 +137,21 @@ def as_rows(operand: Any) -> Any:
     return jnp.atleast_2d(jnp.asarray(operand)).T if np.ndim(operand) else operand
 
 
-def over_either(rule: Callable[..., Any]) -> Callable[..., Any]:
+def of_transposes(rule: Rule) -> Rule:
+    """Mark a rule that takes transposes too."""
+    setattr(rule, _MARK, True)
+    return rule
+
+
+def takes_transposes(rule: Rule) -> bool:
+    """Whether a rule takes transposes."""
+    return hasattr(rule, _MARK)
+
+
+def over_either(rule: Rule) -> Rule:
     """A reduction of arrays of traced length, of the transposes of such too."""
 
+    @of_transposes
     def reduction(a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(a, Transposed):
             return rule(a, axis, *args, **kwargs)

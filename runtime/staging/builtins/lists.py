@@ -37,7 +37,7 @@ from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.kinds import LEAF, Layout, Row, Tree
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, each, is_one_of, takes_branches
 from autograph.runtime.layouts.optional import used
-from autograph.runtime.layouts.statement_variables import value_of
+from autograph.runtime.layouts.statement_variables import items_of_sequence, value_of
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.tracing.locations import user_location
 
@@ -289,6 +289,8 @@ class Lists(InTrace):
                 if isinstance(held.length, int):
                     return padded(rows[: held.length], lambda values: values, *args, **kwargs)
                 return padded(rows, lambda values: PaddedArray.of(values, held.length), *args, **kwargs)
+            if plain in (jnp.array, jnp.asarray) and any(map(is_traced_list, items_of_sequence(arrays) or ())):
+                return array_overloads()[np.array](arrays, *args, **kwargs)
             return plain(arrays, *args, **kwargs)
 
         return stack

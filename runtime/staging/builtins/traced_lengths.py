@@ -20,14 +20,14 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.backends.selected import STAGING
 from autograph.runtime.code.library_table import full_name, is_library
-from autograph.runtime.containers.array_functions import array_of_traced, array_overloads
+from autograph.runtime.containers.array_functions import array_of_traced, array_overloads, arrays_of_lists
 from autograph.runtime.containers.iterables import StagedRange, is_symbolic_size
 from autograph.runtime.containers.lengths import Count, count_of, counted_in, refused
 from autograph.runtime.containers.padded_arrays import PaddedArray, aligned, elementwise, taken_by_mask
 from autograph.runtime.containers.padded_functions import TABLE, rule_of
 from autograph.runtime.containers.padded_gathers import unique_of
 from autograph.runtime.containers.padded_rules import as_padded_array
-from autograph.runtime.containers.transposed import Transposed
+from autograph.runtime.containers.transposed import Transposed, takes_transposes
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.copies import PerhapsKnown
@@ -129,9 +129,12 @@ class TracedLengths(InTrace):
             if not any(map(_has_padded, (*args, *kwargs.values()))):
                 return made(*args, **kwargs)
             rule = self._rules.get(called) or rule_of(called) if isinstance(called, Hashable) else rule_of(called)
+            name = getattr(called, "__name__", None) or full_name(called)
             if rule is None:
-                raise refused(f"`{getattr(called, '__name__', None) or full_name(called)}`")
-            args, kwargs = _without_variables((args, kwargs))
+                raise refused(f"`{name}`")
+            args, kwargs = _without_variables(arrays_of_lists(called, args, kwargs))
+            if not takes_transposes(rule) and any(map(_has_transpose, (*args, *kwargs.values()))):
+                raise refused(f"`{name}` of a transpose")
             found = rule(*args, **kwargs)
             return jax.tree_util.tree_map(_resolved, found, is_leaf=_is_padded)
 
@@ -375,6 +378,10 @@ def _has_padded(value: Any) -> bool:
     return isinstance(value, PaddedArray | Transposed) or (
         type(value) is dict and any(map(_has_padded, value.values()))
     )
+
+
+def _has_transpose(value: Any) -> bool:
+    return any(isinstance(leaf, Transposed) for leaf in jax.tree_util.tree_leaves(value, is_leaf=_is_padded))
 
 
 def _resolved(value: Any) -> Any:
