@@ -1231,14 +1231,23 @@ def define(
     primitive.form_on = (lambda _, **params: partial(run, **params)) if run is not None else run_on
     primitive.is_high = _is_never_high
     primitive.def_abstract_eval(_varying_with_operands(types))
-    primitive.def_impl(
-        lambda *operands, **params: jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)
-    )
+    primitive.def_impl(_compiled(primitive))
     mlir.register_lowering(primitive, _lowering(run, run_on))
     ad.primitive_jvps[primitive] = _unchecked_rule(jvp)
     batching.fancy_primitive_batchers[primitive] = _unchecked_rule(batch)
     if transpose is not None:
         ad.primitive_transposes[primitive] = _unchecked_rule(transpose)
+
+
+def _compiled(primitive: Any) -> Callable[..., Sequence[Any]]:
+    """How a primitive runs outside of any trace: as a program of its own, where `jax.disable_jit` is in force too."""
+
+    def run(*operands: Any, **params: Any) -> Sequence[Any]:
+        with jax.disable_jit(False):
+            results: Sequence[Any] = jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)
+        return results
+
+    return run
 
 
 def _is_never_high(*_: Any, **__: Any) -> bool:
@@ -1276,9 +1285,7 @@ def define_like_scan(primitive: Any, *, run_on: Callable[..., Callable[..., Sequ
     """Rules of a primitive that takes and returns what `jax.lax.scan`'s does, and is that for all transforms. See `define`."""
     primitive.def_effectful_abstract_eval(scan_p.abstract_eval)
     primitive.is_high = _is_never_high
-    primitive.def_impl(
-        lambda *operands, **params: jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)
-    )
+    primitive.def_impl(_compiled(primitive))
     mlir.register_lowering(primitive, _lowering(None, run_on))
     ad.primitive_jvps[primitive] = ad.primitive_jvps[scan_p]
     batching.fancy_primitive_batchers[primitive] = batching.fancy_primitive_batchers[scan_p]
