@@ -1669,6 +1669,23 @@ def _ref_classes() -> tuple[Any, Any, Any]:
     return type(ref), type(ref._aval), type(ref._refs)
 
 
+def of_ref(ref: Any) -> Any:
+    """What a Ref holds, read by the program that is being recorded, in `jax.ensure_compile_time_eval` too."""
+    with _recorded():
+        return ref[...]
+
+
+def write_ref(ref: Any, value: Any) -> None:
+    """Have the program that is being recorded write a Ref, in `jax.ensure_compile_time_eval` too."""
+    with _recorded():
+        ref[...] = value
+
+
+def _recorded() -> AbstractContextManager[Any]:
+    setting: Any = jax.config._value_holders["eager_constant_folding"]
+    return setting(False) if setting.value else nullcontext()
+
+
 def is_ref_without_buffer(value: Any) -> bool:
     """Whether this is a Ref whose buffer has been dropped."""
     buffer = _buffer_of(value)
