@@ -327,3 +327,13 @@ def test_as_a_module():
         [sys.executable, "-m", "autograph", "run", "sample:fails", "--arg", "1"], capture_output=True, text=True
     )
     assert (done.returncode, done.stdout) == (1, "") and done.stderr.count("  File ") == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_output_that_cannot_be_written_is_one_line(tmp_path):
+    (tmp_path / "model.py").write_text("def f(x):\n    return x\n")
+    command = [sys.executable, "-m", "autograph", "to-code", "model.py:f"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "autograph: cannot write the output: No space left on device\n"

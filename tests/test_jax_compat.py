@@ -1241,6 +1241,21 @@ def test_variables_are_made_for_a_type():
     assert one.aval == aval and one is not other and one != other
 
 
+def test_refs_are_read_and_written_by_the_program_where_constants_are_evaluated():
+    ref = jax.new_ref(jnp.float32(2))
+
+    @jax.jit
+    def f(x):
+        with jax.ensure_compile_time_eval():
+            held = jax_compat.of_ref(ref)
+            assert jax_compat.is_tracer(held) and not jax_compat.is_tracer(jnp.ones(2) + 1)
+            jax_compat.write_ref(ref, held + x)
+
+    f(1.0)
+    f(1.0)
+    assert float(ref[...]) == 4
+
+
 def test_each_assumption_has_a_test():
     compat = ast.parse((ROOT / "backends/xla/jax_compat.py").read_text(encoding="utf-8"))
     names = {node.name for node in compat.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}

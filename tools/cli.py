@@ -101,6 +101,9 @@ def _print(text: str) -> None:
         print(text, flush=True)
     except BrokenPipeError:  # the reader needs no more of it, as `head` does; Python would write the rest at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:  # a full disk
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(f"autograph: cannot write the output: {error.strerror}")
 
 
 def _failed(error: BaseException, target: str) -> int:

@@ -89,7 +89,7 @@ def without_stand_ins(program: ClosedJaxpr) -> ClosedJaxpr:
     stand_ins = [const for const in program.consts if is_stand_in(const)]
     if not stand_ins:
         return program
-    values = [ref[...] for ref in stand_ins]
+    values = list(map(jax_compat.of_ref, stand_ins))
 
     def run(*operands: Any) -> list[Any]:
         cells = {id(ref): Cell(value) for ref, value in zip(stand_ins, values, strict=True)}

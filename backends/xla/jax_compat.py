@@ -1263,14 +1263,23 @@ def define(
     primitive.form_on = (lambda _, **params: partial(run, **params)) if run is not None else run_on
     primitive.is_high = _is_never_high
     primitive.def_abstract_eval(_varying_with_operands(types))
-    primitive.def_impl(
-        lambda *operands, **params: jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)
-    )
+    primitive.def_impl(_compiled(primitive))
     mlir.register_lowering(primitive, _lowering(run, run_on))
     ad.primitive_jvps[primitive] = _unchecked_rule(jvp)
     batching.fancy_primitive_batchers[primitive] = _unchecked_rule(batch)
     if transpose is not None:
         ad.primitive_transposes[primitive] = _unchecked_rule(transpose)
+
+
+def _compiled(primitive: Any) -> Callable[..., Sequence[Any]]:
+    """How a primitive runs outside of any trace: as a program of its own, where `jax.disable_jit` is in force too."""
+
+    def run(*operands: Any, **params: Any) -> Sequence[Any]:
+        with jax.disable_jit(False):
+            results: Sequence[Any] = jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)
+        return results
+
+    return run
 
 
 def _is_never_high(*_: Any, **__: Any) -> bool:
@@ -1308,9 +1317,7 @@ def define_like_scan(primitive: Any, *, run_on: Callable[..., Callable[..., Sequ
     """Rules of a primitive that takes and returns what `jax.lax.scan`'s does, and is that for all transforms. See `define`."""
     primitive.def_effectful_abstract_eval(scan_p.abstract_eval)
     primitive.is_high = _is_never_high
-    primitive.def_impl(
-        lambda *operands, **params: jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)
-    )
+    primitive.def_impl(_compiled(primitive))
     mlir.register_lowering(primitive, _lowering(None, run_on))
     ad.primitive_jvps[primitive] = ad.primitive_jvps[scan_p]
     batching.fancy_primitive_batchers[primitive] = batching.fancy_primitive_batchers[scan_p]
@@ -1692,6 +1699,23 @@ def _ref_classes() -> tuple[Any, Any, Any]:
     """The classes of a Ref, of its type, and of what is in it."""
     ref: Any = jax.new_ref(jax.device_put(np.zeros((), np.bool_)))
     return type(ref), type(ref._aval), type(ref._refs)
+
+
+def of_ref(ref: Any) -> Any:
+    """What a Ref holds, read by the program that is being recorded, in `jax.ensure_compile_time_eval` too."""
+    with _recorded():
+        return ref[...]
+
+
+def write_ref(ref: Any, value: Any) -> None:
+    """Have the program that is being recorded write a Ref, in `jax.ensure_compile_time_eval` too."""
+    with _recorded():
+        ref[...] = value
+
+
+def _recorded() -> AbstractContextManager[Any]:
+    setting: Any = jax.config._value_holders["eager_constant_folding"]
+    return setting(False) if setting.value else nullcontext()
 
 
 def is_ref_without_buffer(value: Any) -> bool:

@@ -51,10 +51,10 @@ class XlaStaging:
         return jax_compat.owner_of_ref(stand_in)
 
     def read(self, stand_in: Any) -> Any:
-        return stand_in[...]
+        return jax_compat.of_ref(stand_in)
 
     def write(self, stand_in: Any, value: Any) -> None:
-        stand_in[...] = written_unless_thrown(value, lambda: stand_in[...])
+        jax_compat.write_ref(stand_in, written_unless_thrown(value, lambda: jax_compat.of_ref(stand_in)))
 
     def place(self) -> Any:
         return jax_compat.current_trace()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class _Touched:
 
     def write(self, refs: Sequence[Any], values: Sequence[Any]) -> None:
         for ref, value in zip(refs, values, strict=True):
-            ref[...] = written_unless_thrown(value, lambda ref=ref: ref[...])  # type: ignore[misc]
+            jax_compat.write_ref(ref, written_unless_thrown(value, partial(jax_compat.of_ref, ref)))
 
 
 def staged_cond(
@@ -68,7 +69,7 @@ def staged_cond(
     touched = _Touched([traced.program for traced, _ in branches])
     if not touched:
         return unless_thrown(lambda: emit(predicate, branches, types), [traced.program for traced, _ in branches])
-    start = [ref[...] for ref in touched.refs]
+    start = list(map(jax_compat.of_ref, touched.refs))
     state_types = [*map(_type, touched.written), *Errors(touched.sites).types()]
 
     def pure(traced: Traced, leaves: Sequence[Any]) -> tuple[Traced, Sequence[Any]]:
@@ -127,7 +128,7 @@ class _Lifted:
         self.places = {id(ref): Output(outputs + k, _type(ref)) for k, ref in enumerate(touched.written)}
         first = outputs + len(touched.written)
         noted = [Output(first + k, type) for k, type in enumerate(clear.types())]
-        start = [*(ref[...] for ref in touched.refs), *clear.values()]
+        start = [*map(jax_compat.of_ref, touched.refs), *clear.values()]
         self.spec = dataclasses.replace(
             spec,
             body=Traced(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import dis
 import functools
+import re
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,28 @@ OPERATORS = "ag__"  # what converted code calls the operators by
 _OF_WHOLE_OBJECTS = frozenset(
     ["__dict__", "vars", "dir", "getmembers", "asdict", "astuple", "replace", "copy", "deepcopy", "tree_map", "tree"]
 )
-_BY_TEXT = frozenset(["getattr", "hasattr", "attrgetter", "methodcaller"])
+
+Pattern = tuple[str, ...]
+"""What a name contains; nothing of one that may be any."""
+
+ANY: Pattern = ()
+BY_TEXT = frozenset(["getattr", "hasattr", "attrgetter", "methodcaller", "__getattribute__"])
+_LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")
+_FORMATS = re.compile("%[^a-zA-Z%]*[a-zA-Z%]")
+# What an instruction of an expression may be for the stack to be followed through it.
+_STRAIGHT = (
+    "LOAD_",
+    "BINARY_",
+    "UNARY_",
+    "BUILD_",
+    "COMPARE_",
+    "FORMAT_",
+    "CONVERT_",
+    "CALL",
+    "PRECALL",
+    "PUSH_NULL",
+    "KW_NAMES",
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +50,8 @@ class Names:
     """The names that a piece of code takes from outside, by where from and whether it assigns them.
 
     Attributes: texts (its constants that could be names), used (the names read to more than count, as ``n += 1`` does),
-      globals_read, globals_stored, free_read, free_stored, attributes_read, attributes_stored.
+      computed (what the names of attributes contain that it computes), globals_read, globals_stored, free_read, free_stored,
+      attributes_read, attributes_stored.
     """
 
     globals_read: frozenset[str]
@@ -39,6 +62,7 @@ class Names:
     attributes_stored: frozenset[str]
     texts: frozenset[str]
     used: frozenset[str]
+    computed: frozenset[Pattern]
 
 
 _OPERATIONS = types.MappingProxyType(
@@ -74,7 +98,7 @@ def names_in(code: types.CodeType) -> frozenset[str]:
 @functools.lru_cache(maxsize=1024)
 def names_of(code: types.CodeType) -> Names:
     """The names of a code object and of those within it."""
-    found: dict[str, set[str]] = {kind: set() for kind in _OPERATIONS}
+    found: dict[str, set[Any]] = {kind: set() for kind in _OPERATIONS}
     found["used"] = set()
     instructions = [each for each in dis.get_instructions(code) if each.opname not in ("SWAP", "CACHE")]
     for number, instruction in enumerate(instructions):
@@ -84,6 +108,7 @@ def names_of(code: types.CodeType) -> Names:
             if not _counts(instructions[number : number + 4]):
                 found["used"].add(instruction.argval)
     found["texts"] = set(_texts(code.co_consts))
+    found["computed"] = set(patterns_of(instructions))
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             inner = names_of(constant)
@@ -118,6 +143,62 @@ def _texts(constants: tuple[Any, ...]) -> Iterator[str]:
             yield from _texts(tuple(constant))
 
 
+# The names of attributes that code computes: ``getattr(self, f"layer{k}")``.
+
+
+def patterns_of(instructions: Sequence[dis.Instruction]) -> Iterator[Pattern]:
+    """What each name that is computed, and given to one of `BY_TEXT`, contains. One that is written out is a constant of the code."""
+    for number, instruction in enumerate(instructions):
+        if instruction.opname in _LOADS and instruction.argval in BY_TEXT:
+            for name in _names_given(instructions, number):
+                if type(name) is tuple:
+                    yield name
+
+
+def _names_given(instructions: Sequence[dis.Instruction], start: int) -> Sequence[str | Pattern]:
+    """The names that the call of a function gets which this instruction loads: a text that is written out, or a pattern."""
+    function = instructions[start].argval
+    stack: list[str | Pattern] = [ANY] * 3  # what is there already, as much as the instruction may take
+    first = 0
+    for number, instruction in enumerate(instructions[start:]):
+        count = instruction.arg or 0
+        if instruction.opname in ("PRECALL", "CALL") and len(stack) - count == first:
+            given = stack[first:]
+            if function == "attrgetter":
+                return given
+            place = {"methodcaller": 0, "__getattribute__": count - 1}.get(function, 1)
+            return given[place : place + 1] or [ANY]
+        if not instruction.opname.startswith(_STRAIGHT):
+            break  # a jump, or an assignment: the name may come from anywhere
+        size = len(stack) + dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
+        made = _made(instruction, stack)
+        if size <= first:
+            break
+        del stack[size - 1 :]
+        stack += [ANY] * (size - 1 - len(stack)) + [made]
+        if number == 0 or (number == 1 and instruction.opname == "PUSH_NULL"):
+            first = size
+    return [ANY]
+
+
+def _made(instruction: dis.Instruction, stack: Sequence[str | Pattern]) -> str | Pattern:
+    """What an instruction leaves on the stack, as far as it is a text."""
+    operation, value = instruction.opname, instruction.argval
+    if operation == "LOAD_CONST" and type(value) is str:
+        return value
+    if operation == "BUILD_STRING" or (operation == "BINARY_OP" and instruction.argrepr == "+"):
+        count = value if operation == "BUILD_STRING" else 2
+        return tuple(part for each in stack[-count:] for part in ([each] if type(each) is str else each))
+    if operation == "BINARY_OP" and instruction.argrepr == "%" and type(stack[-2]) is str:
+        return tuple(part for part in _FORMATS.split(stack[-2]) if part)
+    return ANY
+
+
+def is_of(name: str, patterns: frozenset[Pattern] | set[Pattern]) -> bool:
+    """Whether a name may be one of those."""
+    return any(all(part in name for part in pattern) for pattern in patterns)
+
+
 class Readers:
     """Functions that a call may run, as far as they are the user's, and the names that they read together.
 
@@ -141,6 +222,7 @@ class Readers:
         self._attributes: set[str] = set() if base is None else set(base._attributes)
         self._globals: set[str] = set() if base is None else set(base._globals)
         self._texts: set[str] = set() if base is None else set(base._texts)
+        self._computed: set[Pattern] = set() if base is None else set(base._computed)
         self._seen: set[Any] = set() if base is None else set(base._seen)
 
     def __len__(self) -> int:
@@ -150,17 +232,30 @@ class Readers:
     def reads_all(self) -> bool:
         """Whether attributes are read that no function names."""
         used = self._attributes | self._globals
-        return not used.isdisjoint(_OF_WHOLE_OBJECTS) or (not used.isdisjoint(_BY_TEXT) and not self._texts)
+        return not used.isdisjoint(_OF_WHOLE_OBJECTS) or self.computes_any
+
+    @property
+    def computes_any(self) -> bool:
+        """Whether the code computes the name of an attribute, of which nothing is written out."""
+        return ANY in self._computed
 
     @property
     def attributes(self) -> set[str]:
         """The names of the attributes that are read, of whatever object."""
-        by_text = not _BY_TEXT.isdisjoint(self._attributes) or not _BY_TEXT.isdisjoint(self._globals)
+        by_text = not BY_TEXT.isdisjoint(self._attributes) or not BY_TEXT.isdisjoint(self._globals)
         return self._attributes | self._texts if by_text else self._attributes
+
+    def computed(self, names: Iterable[Any]) -> set[str]:
+        """Those of these names that the code may compute, of an attribute that it reads, from others that it writes out."""
+        patterns = self._computed - {ANY}
+        return {name for name in names if type(name) is str and is_of(name, patterns)} if patterns else set()
 
     def only_counts(self, name: str, value: Any) -> bool:
         """Whether nothing is done with a number but to add to it."""
-        return type(value) in (int, float) and name not in self.used and not self.reads_all and name not in self._texts
+        return type(value) in (int, float) and name not in self.used and not self.reads_all and not self._is_text(name)
+
+    def _is_text(self, name: str) -> bool:
+        return name in self._texts or is_of(name, self._computed)
 
     def add(self, value: Any) -> None:
         """Take in the functions that calling this object runs, and the functions among the globals and closure variables that they read.
@@ -193,6 +288,7 @@ class Readers:
         self._attributes |= names.attributes_read
         self._globals |= names.globals_read
         self._texts |= names.texts
+        self._computed |= names.computed
 
 
 def _functions_read(

@@ -15,13 +15,13 @@ import itertools
 import operator
 import types
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
-from autograph.runtime.code.code_names import Readers, is_partial
+from autograph.runtime.code.code_names import Readers, class_attribute, is_partial
 from autograph.runtime.code.generated import Check
 from autograph.runtime.code.library_table import is_library, is_library_name
 from autograph.runtime.containers.traced_lists import is_array_list
@@ -29,6 +29,7 @@ from autograph.runtime.data.dataset import Dataset
 from autograph.runtime.data.pipeline import Node, functions_of
 from autograph.runtime.errors import PartOfTrace, StagingError
 from autograph.runtime.function.assignments import Held, Lefts, Place, Places
+from autograph.runtime.function.read_kinds import atom_leaf, copied, is_atom, is_data, is_descriptor
 from autograph.runtime.layouts.static_values import (
     StaticLeaf,
     array_content,
@@ -39,12 +40,9 @@ from autograph.runtime.layouts.static_values import (
 )
 from autograph.runtime.signatures.outside_places import SCALARS, objects_within
 from autograph.runtime.state.linked_state import is_nnx_object, is_variable, may_hold_variables
-from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.locations import is_installed, user_location
 
-_ATOMS = (jax.Array, np.generic, Dataset, Variable)
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
-_OF_USERS_DATA = frozenset(["collections", "types", "argparse"])  # libraries whose objects hold the user's values
 _NOT_RUN = frozenset(["__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__"])
 _DEEP = 50  # objects on the way to one, before those beyond it wait
 _MOST = 100_000
@@ -204,7 +202,7 @@ class _Walk:
             self.linked.append(value)
         if isinstance(value, jax.core.Tracer):  # of a trace around this; it is that trace's constant
             self._identity(value, source, label)
-        elif is_variable(value) or _is_atom(value):
+        elif is_variable(value) or is_atom(value):
             self._leaf(value, f"{source} is not {self._known(value)}", label)
             if isinstance(value, Dataset):
                 self._functions_of(functions_of(value._node), label)
@@ -228,7 +226,7 @@ class _Walk:
         elif kind is types.MethodType or isinstance(value, weakref.ref) or is_partial(value):
             self._tests.append(f"type({source}) is not {self._known(kind)}")
             self._parts(value, source, label)
-        elif _is_data(value) or is_nnx_object(value):
+        elif is_data(value) or is_nnx_object(value):
             self._tests.append(f"type({source}) is not {self._known(kind)}")
             self.key.append(kind)
             self._parts(value, source, label)
@@ -266,7 +264,7 @@ class _Walk:
                 self._class(value, self._bound(value, source, label), label)
         elif isinstance(value, _CONTAINERS):
             self._container(value, self._bound(value, source, label), label)
-        elif _is_data(value) or is_nnx_object(value):
+        elif is_data(value) or is_nnx_object(value):
             self._object(value, self._bound(value, source, label), label)
         else:
             self._readers.add(value)
@@ -281,17 +279,25 @@ class _Walk:
         for part_source, part in defaults:
             if type(part) not in SCALARS:
                 self._visit(part, f"{source}.{part_source}", label)
-        for name in sorted(self._names & value.__dict__.keys() - {"__wrapped__"}):
+        for name in sorted(self._read_of(value.__dict__) - {"__wrapped__"}):
             self._attribute(value, name, value.__dict__[name], f"{source}.{name}", label)
 
     def _namespace(self, value: Any, source: str, label: str) -> None:
-        for name in sorted(self._names & vars(value).keys()):
+        names = self._read_of(vars(value))
+        if self._readers.computes_any:
+            names |= {name for name, part in vars(value).items() if is_atom(part) or isinstance(part, _CONTAINERS)}
+        for name in sorted(names):
             if not name.startswith("__"):
                 self._attribute(value, name, vars(value)[name], f"{source}.{name}", label)
+
+    def _read_of(self, namespace: Mapping[str, Any]) -> set[str]:
+        """The names in a namespace that the code reads."""
+        return (self._names & namespace.keys()) | self._readers.computed(namespace)
 
     def _class(self, value: type, source: str, label: str) -> None:
         for name in ("__init__", "__new__", "__post_init__"):
             self._readers.add(getattr(value, name, None))
+        self._of_class(type(value))  # whose properties are the class's
         for name, part in self._of_class(value):
             if not hasattr(type(part), "__get__"):
                 self._attribute(value, name, part, f"{source}.{name}", label)
@@ -302,14 +308,20 @@ class _Walk:
         for each in kind.__mro__:
             if is_library(each) or is_installed(each.__module__):
                 continue
+            computed = self._readers.computed(vars(each))
             for name, part in vars(each).items():
                 is_special = name.startswith("__") and name.endswith("__")
                 if is_special and name not in _NOT_RUN and isinstance(part, types.FunctionType):
                     self._readers.add(part)
-                elif name in self._names and not is_special:
+                elif (name in self._names or name in computed) and not is_special:
+                    if name not in found and is_descriptor(part):
+                        self._visit(part, f"{self._known(each)}.__dict__[{name!r}]", f"{each.__name__}.{name}")
                     found.setdefault(name, part)
         for part in found.values():
             self._readers.add(part)
+            if is_descriptor(part):
+                self._readers.add(class_attribute(type(part), "__get__"))
+                self._readers.add(class_attribute(type(part), "__set__"))
         return sorted(found.items())
 
     def _of_kind(self, kind: type) -> list[tuple[str, Any]]:
@@ -341,7 +353,7 @@ class _Walk:
             elif not hasattr(type(part), "__get__"):
                 self._attribute(value, name, part, f"{source}.{name}", label)
         everything = self._reads_all or is_library(kind) or is_installed(kind.__module__) or is_nnx_object(value)
-        names = attributes.keys() if everything else self._names & attributes.keys()
+        names = attributes.keys() if everything else self._read_of(attributes)
         for name in sorted(self._readers.stored_attributes & attributes.keys() - names):
             self._assigned(value, name, attributes[name], f"{source}.__dict__[{self._constant(name)}]", label)
         for name in sorted(names):
@@ -409,7 +421,7 @@ class _Walk:
         if isinstance(value, dict):
             self._keys(value, source)
         values = f"{source}.values()" if isinstance(value, dict) else source
-        if isinstance(value, set | frozenset) or all(map(_is_atom, items)):
+        if isinstance(value, set | frozenset) or all(map(is_atom, items)):
             self._uniform(value, items, values, label)
         else:
             keys = [self._constant(key) for key in value] if isinstance(value, dict) else map(str, itertools.count())
@@ -435,16 +447,16 @@ class _Walk:
         self._uniform_key(value, items, label)
 
     def _uniform_key(self, value: Any, items: list[Any], label: str) -> None:
-        keys = [_atom_leaf(item).key for item in items]
+        keys = [atom_leaf(item).key for item in items]
         part: Any = frozenset(keys) if isinstance(value, set | frozenset) else tuple(keys)
         self.key.append(part)
         self._count(len(items), label)
         if all(type(item) in SCALARS for item in items):
-            self.leaves[label] = StaticLeaf((type(value), part), _copied(value))
+            self.leaves[label] = StaticLeaf((type(value), part), copied(value))
         elif not isinstance(value, set | frozenset):
             names = list(value) if isinstance(value, dict) else range(len(items))
             for name, item in itertools.islice(zip(names, items, strict=True), 64):
-                self.leaves[f"{label}[{name!r}]"] = _atom_leaf(item)
+                self.leaves[f"{label}[{name!r}]"] = atom_leaf(item)
 
     def _array(self, value: np.ndarray[Any, Any], source: str, label: str) -> None:
         """An array of NumPy's, which may be written in place."""
@@ -470,7 +482,7 @@ class _Walk:
     def _leaf(self, value: Any, test: str, label: str) -> None:
         self._count(1, label)
         self._tests.append(test)
-        leaf = _atom_leaf(value)
+        leaf = atom_leaf(value)
         self.key.append(leaf.key)
         self.leaves[label] = leaf
 
@@ -523,29 +535,3 @@ def _refuse_of_trace(value: Any, label: str) -> None:
         raise PartOfTrace(
             f"{user_location()}\n  {label} is of traced length, and a function reads it.\n  Call the function in converted code."
         )
-
-
-def _is_atom(value: Any) -> bool:
-    """Whether which object it is says all of this value."""
-    return type(value) in SCALARS or (isinstance(value, _ATOMS) and not isinstance(value, jax.core.Tracer))
-
-
-def _atom_leaf(value: Any) -> StaticLeaf:
-    return (
-        identity_leaf(value) if isinstance(value, _ATOMS) and not isinstance(value, np.generic) else static_leaf(value)
-    )
-
-
-def _is_data(value: Any) -> bool:
-    """Whether this is an object of a user's class, or of a library's class for users' values."""
-    if isinstance(value, type | types.FunctionType | types.ModuleType | types.BuiltinFunctionType | enum.Enum):
-        return False
-    if not is_library(type(value)):
-        return True
-    module = str(getattr(type(value), "__module__", "")).partition(".")[0]
-    return module in _OF_USERS_DATA and type(getattr(value, "__dict__", None)) is dict
-
-
-def _copied(value: Any) -> Any:
-    """A container as it is now, for what it was to be known when it has changed."""
-    return type(value)(value) if type(value) in (list, set, dict) else value

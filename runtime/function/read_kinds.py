@@ -1,0 +1,53 @@
+"""What kinds of values functions read from outside, and how each is compared."""
+
+from __future__ import annotations
+
+import enum
+import types
+from typing import Any
+
+import jax
+import numpy as np
+
+from autograph.runtime.code.code_names import class_attribute
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.data.dataset import Dataset
+from autograph.runtime.layouts.static_values import StaticLeaf, identity_leaf, static_leaf
+from autograph.runtime.signatures.outside_places import SCALARS
+from autograph.runtime.state.variables import Variable
+
+_ATOMS = (jax.Array, np.generic, Dataset, Variable)
+# Libraries whose objects hold the user's values.
+_OF_USERS_DATA = frozenset(["collections", "types", "argparse", "weakref"])
+
+
+def is_atom(value: Any) -> bool:
+    """Whether which object it is says all of this value."""
+    return type(value) in SCALARS or (isinstance(value, _ATOMS) and not isinstance(value, jax.core.Tracer))
+
+
+def atom_leaf(value: Any) -> StaticLeaf:
+    return (
+        identity_leaf(value) if isinstance(value, _ATOMS) and not isinstance(value, np.generic) else static_leaf(value)
+    )
+
+
+def is_data(value: Any) -> bool:
+    """Whether this is an object of a user's class, or of a library's class for users' values."""
+    if isinstance(value, type | types.FunctionType | types.ModuleType | types.BuiltinFunctionType | enum.Enum):
+        return False
+    if not is_library(type(value)):
+        return True
+    module = str(getattr(type(value), "__module__", "")).partition(".")[0]
+    return module in _OF_USERS_DATA and type(getattr(value, "__dict__", None)) is dict
+
+
+def is_descriptor(part: Any) -> bool:
+    """Whether reading this as an attribute of a class runs code of the user's."""
+    method = class_attribute(type(part), "__get__")
+    return isinstance(method, types.FunctionType) and not is_library(method)
+
+
+def copied(value: Any) -> Any:
+    """A container as it is now, for what it was to be known when it has changed."""
+    return type(value)(value) if type(value) in (list, set, dict) else value
