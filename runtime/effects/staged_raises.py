@@ -406,11 +406,12 @@ class Raising(InTrace):
         recipe = made[1] if made is not None and is_of_program else Recipe.of(error)
         if isinstance(error, ABSENT_WHILE_TRACING):
             recipe.kind = python_class(error)
-        if not is_of_program and (said := of_arrays(error)) is not None:
+        said = None if is_of_program else of_arrays(error)
+        if said is not None:
             recipe = Recipe.of((AttributeError if isinstance(error, AttributeError) else TypeError)(said))
         site, values = site_of(recipe, error)
         error.__traceback__ = None  # its frames hold what the block has made
-        text = "" if values or has_text(error.args) or not str(error) else f"\n    {error}"
+        text = "" if values or has_text(error.args) or not str(error) else f"\n    {said or error}"
         if site.is_text_of_tracers:
             raise StagingError(
                 f"{site.where}\n  The text of this {site.name} was formatted before the `raise`, from a traced "

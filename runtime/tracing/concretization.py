@@ -8,9 +8,17 @@ import types
 from collections.abc import Callable
 
 import jax
+import numpy as np
 
 from autograph.runtime.errors import NoArrayHoldsIt, NoArrayOfKinds, StagingError, describe_location
-from autograph.runtime.tracing.locations import is_internal, is_of_jax, is_of_library, user_code, user_position
+from autograph.runtime.tracing.locations import (
+    code_that_raised,
+    is_internal,
+    is_of_jax,
+    is_of_library,
+    user_code,
+    user_position,
+)
 
 _ASKED_FOR_VALUE = (
     jax.errors.ConcretizationTypeError,
@@ -33,6 +41,7 @@ _OTHER_OPERAND = re.compile(
     rf"|(?:unsupported operand type\(s\) for (?!\*)|not supported between instances).*{_SEQUENCE}"
 )
 _REPEATED_TUPLE = re.compile(r"for \*=?: (?:'tuple' and '\w*Tracer'|'\w*Tracer' and 'tuple')")
+_OF_TRACERS = (int, float, complex, np.ndarray, jax.Array)  # what a tracer may be outside of the trace
 _MADE = re.compile(r"created on line:?\s+(\S+?):(\d+)")  # in JAX's text, which need not have it
 
 
@@ -220,6 +229,18 @@ def is_of_dimensions(error: BaseException) -> bool:
     if isinstance(error, IndexError):
         return str(error).startswith("Too many indices: ")
     return isinstance(error, TypeError) and str(error) in ("iteration over a 0-d array", "len() of unsized object")
+
+
+def lacks_attribute(error: BaseException) -> bool:
+    """Whether the ``__getattr__`` of an array or a module says that it lacks an attribute, as outside of a trace.
+
+    Not of a traced value, which may be a number or an array of NumPy's there, where one of these has it.
+    """
+    if not isinstance(error, AttributeError) or "getattr" not in code_that_raised(error.__traceback__):
+        return False
+    return error.name is not None and not (
+        isinstance(error.obj, jax.core.Tracer) and any(hasattr(kind, error.name) for kind in _OF_TRACERS)
+    )
 
 
 def name_arrays(error: BaseException) -> None:
