@@ -134,6 +134,9 @@ class Backend(Recursions, Protocol):
         None if it is no such object, or cannot be made again. ``begun`` gets the new object before its rules are replaced.
         """
 
+    def rules_of(self, called: Any) -> tuple[Any, ...]:
+        """The rules that an object of `jax.custom_jvp` or `jax.custom_vjp` has now; empty of anything else."""
+
     def compilation_options(self, jitted: Any) -> dict[str, Any] | None:
         """What `jax.jit` was called with; None of what it has not made."""
 

@@ -406,8 +406,7 @@ class Raising(InTrace):
         recipe = made[1] if made is not None and is_of_program else Recipe.of(error)
         if isinstance(error, ABSENT_WHILE_TRACING):
             recipe.kind = python_class(error)
-        said = None if is_of_program else of_arrays(error)
-        if said is not None:
+        if (said := None if is_of_program else of_arrays(error)) is not None:
             recipe = Recipe.of((AttributeError if isinstance(error, AttributeError) else TypeError)(said))
         site, values = site_of(recipe, error)
         error.__traceback__ = None  # its frames hold what the block has made

@@ -97,6 +97,22 @@ def boundary(
     return call_converted
 
 
+def with_rules_to_come(made: Operators, f: Any) -> types.FunctionType:
+    """What `convert` makes of a function of `jax.custom_jvp` or `jax.custom_vjp` that has no rules yet.
+
+    Its ``defjvp``, ``defvjp`` and such are those of ``f``, and each call is of ``f`` with the rules that it has then.
+    """
+
+    def call_with_rules(*args: Any, **kwargs: Any) -> Any:
+        return made.transformed.of(f)(*args, **kwargs)
+
+    functools.update_wrapper(call_with_rules, f, updated=())
+    for name in filter(lambda name: name.startswith("def"), dir(type(f))):
+        setattr(call_with_rules, name, getattr(f, name))
+    assert isinstance(call_with_rules, types.FunctionType)
+    return call_with_rules
+
+
 def _scoped(made: Operators, conversion: Conversion, args: Any, kwargs: Any) -> Any:
     return in_scope(lambda: _called(made, conversion, args, kwargs), made.raising, conversion.present())
 
