@@ -8,7 +8,7 @@ statement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -443,6 +443,12 @@ class Staging(Protocol):
 
     def with_constants(self, program: Any, constants: Mapping[int, Any]) -> Any:
         """A recorded program with other values for those constants."""
+
+    def undecided_sizes(self) -> Collection[tuple[str, int]]:
+        """The lines (file and number) whose ``==`` of symbolic sizes could have turned out either way, in the trace that is made."""
+
+    def forget_compared_sizes(self) -> None:
+        """The trace that is made begins again."""
 
     def settings(self) -> Any:
         """The settings under which programs are recorded now, as a key."""

@@ -16,9 +16,9 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.backends.selected import STAGING
-from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.searched_lists import EmptyListError
+from autograph.runtime.containers.sizes import is_symbolic_size
 from autograph.runtime.effects.absences import ABSENCES, is_unbound
 from autograph.runtime.effects.as_python import as_now
 from autograph.runtime.effects.outcomes import (

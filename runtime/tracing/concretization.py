@@ -42,6 +42,7 @@ _OTHER_OPERAND = re.compile(
 )
 _REPEATED_TUPLE = re.compile(r"for \*=?: (?:'tuple' and '\w*Tracer'|'\w*Tracer' and 'tuple')")
 _OF_TRACERS = (int, float, complex, np.ndarray, jax.Array)  # what a tracer may be outside of the trace
+_OF_ORDER = frozenset(["__lt__", "__le__", "__gt__", "__ge__"])
 _MADE = re.compile(r"created on line:?\s+(\S+?):(\d+)")  # in JAX's text, which need not have it
 
 
@@ -108,6 +109,15 @@ def line_of_operator(error: BaseException, is_converted: Callable[[types.CodeTyp
         elif not (is_of_jax(name) or is_of_library(name)):
             line = None
     return line
+
+
+def is_comparison_of_sizes(error: jax.errors.InconclusiveDimensionOperation) -> bool:
+    """Whether the user's own ``<``, ``<=``, ``>`` or ``>=`` asked how a symbolic size compares."""
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    asking = next((k for k, code in enumerate(codes) if code.co_name in _OF_ORDER and is_of_jax(code.co_filename)), 0)
+    return (
+        asking > 0 and not is_of_jax(codes[asking - 1].co_filename) and not is_internal(codes[asking - 1].co_filename)
+    )
 
 
 def is_of_operands(error: TypeError) -> bool:

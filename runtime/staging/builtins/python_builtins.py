@@ -25,8 +25,6 @@ from autograph.runtime.containers.iterables import (
     as_range,
     can_stage,
     is_for_loops,
-    is_of_symbolic_size,
-    is_symbolic_size,
     listed,
     make_range,
     share_an_iterator,
@@ -37,6 +35,7 @@ from autograph.runtime.containers.key_parts import check_hashable, fields_of_key
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
+from autograph.runtime.containers.sizes import is_of_symbolic_size, is_symbolic_size
 from autograph.runtime.containers.traced_dicts import DictView, TracedDict
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.containers.traced_tuples import TracedTuple
