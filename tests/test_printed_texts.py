@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+
 import jax
 import jax.numpy as jnp
+import pytest
 
 import autograph as ag
 
@@ -47,3 +50,48 @@ def test_ag_print_takes_texts(capsys):
     show(jnp.asarray(-4))
     jax.effects_barrier()
     assert capsys.readouterr().out == "x is 3\nminus 4\n"
+
+
+def table(n):
+    for i in range(n):
+        for j in range(3):
+            print(i * j, end=" ")
+        print()
+    print(*[], sep="-")
+    print("done", n)
+    print("", end="!\n")
+
+
+def first_without_text(n):
+    for i in range(n):
+        print()
+        if i > 0:
+            print(i)
+        else:
+            print(end="zero\n")
+
+
+def of_texts_only(n):
+    print("start")
+    print()
+    print("end")
+    return n
+
+
+def into_a_text(n):
+    text = io.StringIO()
+    print("start", file=text)
+    print(file=text)
+    return n + len(text.getvalue())
+
+
+@pytest.mark.parametrize("f", [table, first_without_text, of_texts_only, into_a_text], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("transform", [ag.function, lambda f: jax.jit(ag.convert(f)), ag.convert])
+def test_a_print_without_text_is_in_the_order_of_the_others(f, transform, capsys):
+    f(3)
+    wanted = capsys.readouterr().out
+    run = transform(f)
+    for k in range(2):
+        run(jnp.asarray(3))
+        jax.effects_barrier()
+        assert capsys.readouterr().out == ("" if k and f is of_texts_only and transform is not ag.convert else wanted)

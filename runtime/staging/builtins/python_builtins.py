@@ -687,6 +687,13 @@ class Builtins(InTrace):
     def _print(self, /, *args: Any, **kwargs: Any) -> None:
         args = tuple(self.raising.text(str, arg) if self._is_shown_whole(arg) else arg for arg in args)
         is_now = not builtins.any(map(self._is_traced_or_text, args)) and not is_after_raise()
+        if is_now and self.backend.is_tracing():
+            if builtins.any(type(arg) is not str or arg.strip() for arg in args):
+                self.journal.prints_at_once = True
+            elif kwargs.get("file") is None:  # the end of a line, say: with what has been printed before
+                is_now = self.journal.prints_at_once
+        elif not is_now:
+            self.journal.prints_at_once = False
         if kwargs.keys() - {"sep", "end", "file", "flush"} or is_now:
             if self.journal.is_rolling:
                 raise NotRollable("it prints what is not traced")
