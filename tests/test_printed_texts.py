@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pprint
 
 import jax
 import jax.numpy as jnp
@@ -95,3 +96,29 @@ def test_a_print_without_text_is_in_the_order_of_the_others(f, transform, capsys
         run(jnp.asarray(3))
         jax.effects_barrier()
         assert capsys.readouterr().out == ("" if k and f is of_texts_only and transform is not ag.convert else wanted)
+
+
+def pretty(n):
+    pprint.pprint({"b": n, "a": [v for v in (n, n + 1)]})
+    for i in range(n):
+        pprint.pp({"b": i, "a": (i, 2.5)}, width=5)
+    print(pprint.pformat([n, {"k": n * 2}]))
+
+
+def pretty_of_several_kinds(n):
+    found = []
+    for i in range(4):
+        if i < n:
+            found.append(i)
+    pprint.pprint({"found": found, "name": "many" if n > 2 else "few", "none": None if n > 2 else 0})
+
+
+@pytest.mark.parametrize("f", [pretty, pretty_of_several_kinds])
+def test_pprint_of_traced_values(f, capsys):
+    f(3)
+    wanted = capsys.readouterr().out
+    run = ag.function(f)
+    for _ in range(2):
+        run(jnp.asarray(3))
+        jax.effects_barrier()
+        assert capsys.readouterr().out == wanted
