@@ -1,7 +1,7 @@
 """Programs with symbolic dimensions: traced once, and instantiated for each size (`known_sizes`).
 
 A shape may contain a symbolic dimension. As a value it is a traced integer. Operations that Python cannot perform on
-one (``if x.shape[0] > 3``, a reshape that must divide it) fail at trace time; such a function is traced for each size
+one (``x.shape[0] in (2, 3)``, a reshape that must divide it) fail at trace time; such a function is traced for each size
 instead, with a warning.
 """
 
