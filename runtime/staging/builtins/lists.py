@@ -137,11 +137,9 @@ class Lists(InTrace):
     def _repeated_in_turn(self, items: list[Any], count: Any) -> list[Any]:
         """Items repeated a symbolic number of times, by a loop that appends."""
         if len(items) == 1:
-            return self.checks.reductions.listed(make_range(count), lambda _: items[0])  # type: ignore[no-any-return]
+            return self.checks.reductions.listed(make_range(count), lambda _: items[0])
         given = self.new_list(items)
-        return self.checks.reductions.listed(  # type: ignore[no-any-return]
-            make_range(count * len(items)), lambda k: given[k % len(items)]
-        )
+        return self.checks.reductions.listed(make_range(count * len(items)), lambda k: given[k % len(items)])
 
     def repeated_by_traced(self, one: Any, other: Any) -> Any:
         """``one * other``, of which one is a text or a tuple, and the other a traced number; ``NotImplemented`` of anything else."""
