@@ -29,7 +29,7 @@ from autograph.runtime.data.dataset import loop_of
 from autograph.runtime.errors import ConversionError
 from autograph.runtime.explorer.page import refusal_page as page_of_refusal
 from autograph.runtime.explorer.refusals import refusal_of
-from autograph.runtime.function.converted import boundary, calling, converted_form
+from autograph.runtime.function.converted import boundary, calling, converted_form, with_rules_to_come
 from autograph.runtime.function.function import Function
 from autograph.runtime.function.notebooks import add_magic
 from autograph.runtime.function.options import Options, Tools, check_options
@@ -211,6 +211,8 @@ def _convert_with(made: Operators, f: Any, watched: bool = False) -> Any:
         return made.transformed.of(f)  # `jax.jit(g)`, say; of what is not written in Python, that itself
     if jax_compat.custom_rules(f) is not None:
         return made.transformed.of(f)  # with its rules, which are functions of the user's as well
+    if jax_compat.rules_so_far(f):
+        return with_rules_to_come(made, f)
     return types.MethodType(_convert_with(made, method, watched), f)
 
 

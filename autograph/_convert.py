@@ -177,6 +177,11 @@ class Converter:
             self.version += 1
         return True
 
+    def is_rewritten(self, filename: str, line: int) -> bool:
+        """Whether a function with this line has been rewritten."""
+        with self._lock:
+            return bool(self._around(filename, line))
+
     def _around(self, filename: str, line: int) -> list[types.CodeType]:
         """The code of the functions that have been rewritten and hold this line."""
         found = [reference() for reference, _ in self._codes.values()]

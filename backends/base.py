@@ -8,7 +8,7 @@ statement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -133,6 +133,9 @@ class Backend(Recursions, Protocol):
 
         None if it is no such object, or cannot be made again. ``begun`` gets the new object before its rules are replaced.
         """
+
+    def rules_of(self, called: Any) -> tuple[Any, ...]:
+        """The rules that an object of `jax.custom_jvp` or `jax.custom_vjp` has now; empty of anything else."""
 
     def compilation_options(self, jitted: Any) -> dict[str, Any] | None:
         """What `jax.jit` was called with; None of what it has not made."""
@@ -440,6 +443,12 @@ class Staging(Protocol):
 
     def with_constants(self, program: Any, constants: Mapping[int, Any]) -> Any:
         """A recorded program with other values for those constants."""
+
+    def undecided_sizes(self) -> Collection[tuple[str, int]]:
+        """The lines (file and number) whose ``==`` of symbolic sizes could have turned out either way, in the trace that is made."""
+
+    def forget_compared_sizes(self) -> None:
+        """The trace that is made begins again."""
 
     def settings(self) -> Any:
         """The settings under which programs are recorded now, as a key."""

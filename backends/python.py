@@ -24,6 +24,9 @@ class PythonBackend:
     def around_another(self, called: Any, replace: Callable[[Any], Any], begun: Callable[[Any], object]) -> Any:
         return None
 
+    def rules_of(self, called: Any) -> tuple[Any, ...]:
+        return ()
+
     def compilation_options(self, jitted: Any) -> dict[str, Any] | None:
         return None
 

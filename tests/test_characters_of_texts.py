@@ -29,6 +29,7 @@ READ = {
     "replaced": lambda t, n: (t.replace("a", "xy"), t.replace("ab", ""), t.replace("aa", "b"), t.replace("a", "b", 1), t.replace("b", t)),
     "split": lambda t, n: (t.split("b"), t.split(), t.split("ab"), t.partition("b"), t.rpartition("a"), "-".join(t.split("b"))),
     "split by keywords": lambda t, n: (t.split(sep="b"), t.split(sep="a", maxsplit=1), t.split("b", maxsplit=n), t.split(sep=None)),
+    "rsplit": lambda t, n: (t.rsplit("b", 1), t.rsplit("a", n), t.rsplit(), t.rsplit("ab"), t.rsplit("ab", 1), t.rsplit(sep="b")),
     "words": lambda t, n: (sorted(t.split("b")), [w[::-1] for w in t.split("a")], "a" in t.split("b"), max(t.split("b"), key=len)),
     "joined": lambda t, n: ("-".join([c + c for c in t]), "".join(w.capitalize() for w in t.split("b")), ", ".join(t)),
     "joined again": lambda t, n: (

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 
 import autograph as ag
 from tests.agreement import differences
@@ -142,3 +143,68 @@ def chosen(x):
 def test_masks_and_choices_given_as_lists(program):
     for compiled in (ag.function(program), jax.jit(ag.convert(program))):
         assert list(differences(program(X), compiled(jnp.asarray(X)), widens=True)) == []
+
+
+def compressed(x):
+    return x.compress(np.array([True, False, True])), x.reshape(2, 4).compress(np.array([0, 1], bool), axis=0)
+
+
+def compressed_by_traced(x):
+    return x.compress(x > 0)
+
+
+def windows(x):
+    m = x.reshape(2, 4)
+    return (
+        np.lib.stride_tricks.sliding_window_view(x, 3),
+        np.lib.stride_tricks.sliding_window_view(m, (2, 2)),
+        np.lib.stride_tricks.sliding_window_view(m, 2, axis=-1).max(axis=-1),
+        sliding_window_view(x, window_shape=(2, 2), axis=(0, 0)),
+    )
+
+
+def over_axes(x):
+    m = x.reshape(2, 4)
+    return np.apply_over_axes(np.sum, m, [0, 1]), np.apply_over_axes(lambda a, axis: a.max(axis, keepdims=True), m, -1)
+
+
+def from_iterators(x):
+    return (
+        np.fromiter((v * 2 for v in x), np.float32),
+        np.fromiter([v for v in x], dtype=np.int32, count=3),
+        np.fromiter((v for v in x if v > 0), np.float32).sum(),
+    )
+
+
+@pytest.mark.parametrize("program", [compressed, compressed_by_traced, windows, over_axes, from_iterators])
+def test_other_functions_that_go_over_parts(program):
+    forms = [ag.function(program), *([] if program is compressed_by_traced else [jax.jit(ag.convert(program))])]
+    for compiled in forms:  # a bare jax.jit returns an object in place of an array of traced length
+        assert list(differences(program(X), compiled(jnp.asarray(X)), widens=True)) == []
+
+
+def test_windows_of_an_array_that_is_written_are_refused():
+    def written_after(a):
+        w = sliding_window_view(a, 2)
+        a[0] = 5.0
+        return w.sum()
+
+    with pytest.raises(ag.StagingError, match="`sliding_window_view` of an array that is written in place"):
+        ag.function(written_after)(X.copy())
+
+    def of_a_copy(a):
+        w = sliding_window_view(a.copy(), 2)
+        a[0] = 5.0
+        return w.sum()
+
+    np.testing.assert_allclose(ag.function(of_a_copy)(X.copy()), of_a_copy(X.copy()))
+
+
+def test_errors_of_windows_and_iterators():
+    for f, text in (
+        (lambda x: sliding_window_view(x, 9), "window shape cannot be larger"),
+        (lambda x: np.fromiter(list(x), np.float32, 9), "iterator too short"),
+    ):
+        for form in (f, ag.function(f)):
+            with pytest.raises(ValueError, match=text):
+                form(X)

@@ -961,6 +961,19 @@ def prints_of_constants():
         jax.effects_barrier()
     assert shown.getvalue().split() == ["positive", "negative", "above", "above"]
 
+    def lines(x):
+        for k in ag.range(2):
+            print(k, end=" ")
+            print()
+        print("end")
+        print()
+        return x
+
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        jax.block_until_ready(ag.function(lines)(X))
+        jax.effects_barrier()
+    assert shown.getvalue() == "end\n\n0 \n1 \n"
+
 
 @claim("A jump out of `finally`")
 def jump():

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import pprint
+
 import jax
 import jax.numpy as jnp
+import pytest
 
 import autograph as ag
 
@@ -47,3 +51,74 @@ def test_ag_print_takes_texts(capsys):
     show(jnp.asarray(-4))
     jax.effects_barrier()
     assert capsys.readouterr().out == "x is 3\nminus 4\n"
+
+
+def table(n):
+    for i in range(n):
+        for j in range(3):
+            print(i * j, end=" ")
+        print()
+    print(*[], sep="-")
+    print("done", n)
+    print("", end="!\n")
+
+
+def first_without_text(n):
+    for i in range(n):
+        print()
+        if i > 0:
+            print(i)
+        else:
+            print(end="zero\n")
+
+
+def of_texts_only(n):
+    print("start")
+    print()
+    print("end")
+    return n
+
+
+def into_a_text(n):
+    text = io.StringIO()
+    print("start", file=text)
+    print(file=text)
+    return n + len(text.getvalue())
+
+
+@pytest.mark.parametrize("f", [table, first_without_text, of_texts_only, into_a_text], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("transform", [ag.function, lambda f: jax.jit(ag.convert(f)), ag.convert])
+def test_a_print_without_text_is_in_the_order_of_the_others(f, transform, capsys):
+    f(3)
+    wanted = capsys.readouterr().out
+    run = transform(f)
+    for k in range(2):
+        run(jnp.asarray(3))
+        jax.effects_barrier()
+        assert capsys.readouterr().out == ("" if k and f is of_texts_only and transform is not ag.convert else wanted)
+
+
+def pretty(n):
+    pprint.pprint({"b": n, "a": [v for v in (n, n + 1)]})
+    for i in range(n):
+        pprint.pp({"b": i, "a": (i, 2.5)}, width=5)
+    print(pprint.pformat([n, {"k": n * 2}]))
+
+
+def pretty_of_several_kinds(n):
+    found = []
+    for i in range(4):
+        if i < n:
+            found.append(i)
+    pprint.pprint({"found": found, "name": "many" if n > 2 else "few", "none": None if n > 2 else 0})
+
+
+@pytest.mark.parametrize("f", [pretty, pretty_of_several_kinds])
+def test_pprint_of_traced_values(f, capsys):
+    f(3)
+    wanted = capsys.readouterr().out
+    run = ag.function(f)
+    for _ in range(2):
+        run(jnp.asarray(3))
+        jax.effects_barrier()
+        assert capsys.readouterr().out == wanted

@@ -206,3 +206,43 @@ def test_what_calls_python_is_refused_by_its_line(tmp_path):
             ag.save(ag.function(f, [ag.TensorSpec([])]), tmp_path / "f")
         assert f"{__file__}:{f.__code__.co_firstlineno + offset}" in str(error.value) and f.__name__ in str(error.value)
     assert list(tmp_path.iterdir()) == []
+
+
+class MissingFile(FileNotFoundError):
+    pass
+
+
+class Copied(FileExistsError):
+    def __init__(self, name):
+        super().__init__(17, "exists", name, None, name + ".bak")
+
+
+class Missing(ImportError):
+    pass
+
+
+OF_PYTHON = [
+    lambda: MissingFile(2, "no such file", "a.txt"),
+    lambda: Copied("a.txt"),
+    lambda: BlockingIOError(11, "again", 7),
+    lambda: Missing("no module", name="m", path="m.py"),
+    lambda: ImportError("no module", name="m"),
+    lambda: NameError("no name", name="n"),
+    lambda: SyntaxError("bad", ("f.py", 1, 2, "text")),
+    lambda: UnicodeDecodeError("utf8", b"abc", 0, 1, "why"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(OF_PYTHON)), ids=lambda number: type(OF_PYTHON[number]()).__name__)
+def test_what_the_classes_of_python_hold_is_there(number, tmp_path):
+    def f(x):
+        if x > 1:
+            raise OF_PYTHON[number]()
+        return x
+
+    wanted = OF_PYTHON[number]()
+    found = raised(loaded(ag.function(f, input_signature=[ag.TensorSpec([])]), tmp_path), 3.0)
+    assert type(found).__name__ == type(wanted).__name__ and (str(found), found.args) == (str(wanted), wanted.args)
+    names = "errno strerror filename filename2 characters_written name path lineno text encoding start end reason"
+    for name in names.split():
+        assert getattr(found, name, None) == getattr(wanted, name, None), name

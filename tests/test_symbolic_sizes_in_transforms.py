@@ -11,8 +11,8 @@ import pytest
 
 import autograph as ag
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.compared_sizes import EqualityWatch
 from autograph.backends.xla.known_sizes import OpaqueError, is_known_for, with_known_sizes
-from autograph.backends.xla.symbolic_sizes import _EqualityWatch
 
 SIZES = (1, 2, 4)  # of its own, and two of the trace that serves all others
 TRACES = {"count": 0}
@@ -150,12 +150,12 @@ def test_dataclasses_that_hold_sizes_are_compared_by_who_asks():
     def ask():
         return Axis(size) == Axis(2)
 
-    with _EqualityWatch() as watch:
+    with EqualityWatch() as watch:
         ask()
     with pytest.raises(ValueError, match="whether n equals 2 depends on the size"):
         watch.check()
     ask.__code__ = ask.__code__.replace(co_filename=jax.__file__)  # a cache, whose keys share a part of their hashes
-    with _EqualityWatch() as watch:
+    with EqualityWatch() as watch:
         ask()
     watch.check()
 

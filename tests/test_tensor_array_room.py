@@ -430,3 +430,64 @@ def test_a_loop_that_reads_variables_and_keys():
 
     found = ag.function(decoded)(jnp.int32(1))
     assert found.tolist()[::2] == [1, 2] and len(found) == 4
+
+
+def until_large(x):
+    ta = empty(element_shape=())
+    while x < 1e6:
+        ta = ta.write(ta.size(), x)
+        x = x * 1.1
+    return ta.stack()
+
+
+def in_some_of_many_iterations(x):
+    ta, marks, n = empty(), empty(), 0
+    while True:
+        if x > 1000:
+            break
+        if n % 2 == 0:
+            ta = ta.write(ta.size(), x)
+        marks = marks.write(n, ta.read(ta.size() - 1) + n)
+        x = x * 1.02
+        n += 1
+    return ta.stack(), ta.size(), marks.stack()
+
+
+def in_a_while_loop_in_a_loop(x):
+    ta = empty()
+    for i in range(3):
+        y = x
+        while y < 100.0:
+            ta = ta.write(ta.size(), y)
+            y = y * 2 + i
+    return ta.stack()
+
+
+def in_no_iteration(x):
+    ta = empty()
+    while x > 1e6:
+        ta = ta.write(ta.size(), x)
+        x = x / 2
+    return ta.size()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [until_large, in_some_of_many_iterations, in_a_while_loop_in_a_loop, in_no_iteration],
+    ids=lambda program: program.__name__,
+)
+def test_a_loop_without_a_bound_is_compiled_again_with_more_room(program):
+    compiled = ag.function(program)
+    for _ in range(2):
+        for wanted, found in zip(*map(jax.tree.leaves, (program(X), compiled(X))), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-4)
+    if program is until_large:
+        with pytest.raises(ag.StagingError, match="max_size"):
+            jax.jit(ag.convert(program))(X)
+
+
+def test_derivatives_of_a_loop_without_a_bound():
+    def total(x):
+        return (in_a_while_loop_in_a_loop(x) ** 2).sum()
+
+    np.testing.assert_allclose(jax.grad(ag.function(total))(3.0), jax.grad(total)(3.0), rtol=1e-5)

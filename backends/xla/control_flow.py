@@ -57,6 +57,9 @@ class XlaBackend:
     def around_another(self, called: Any, replace: Callable[[Any], Any], begun: Callable[[Any], object]) -> Any:
         return transforms.around_another(called, replace, begun)
 
+    def rules_of(self, called: Any) -> tuple[Any, ...]:
+        return tuple(jax_compat.rules_so_far(called).values())
+
     def compilation_options(self, jitted: Any) -> dict[str, Any] | None:
         return jax_compat.jit_options(jitted)
 

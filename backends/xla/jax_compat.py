@@ -1206,12 +1206,17 @@ def function_of(called: Any) -> Any:
     return called._fun if type(called) is type(_JITTED) else called.fun
 
 
-def custom_rules(called: Any) -> dict[str, Any] | None:
-    """The functions that a `jax.custom_vjp` or `jax.custom_jvp` holds beside the one that it is of; None of anything else, and
-    of one without rules yet.
+def rules_so_far(called: Any) -> dict[str, Any]:
+    """The functions that a `jax.custom_vjp` or `jax.custom_jvp` holds beside the one that it is of, None where it has none yet;
+    empty of anything else.
     """
     names = {jax.custom_vjp: ("fwd", "bwd"), jax.custom_jvp: ("jvp",)}.get(type(called), ())
-    rules = {name: vars(called).get(name) for name in names}
+    return {name: vars(called).get(name) for name in names}
+
+
+def custom_rules(called: Any) -> dict[str, Any] | None:
+    """`rules_so_far`; None of one without rules, too."""
+    rules = rules_so_far(called)
     return rules if rules and None not in rules.values() else None
 
 

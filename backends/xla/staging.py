@@ -6,7 +6,7 @@ See `discharge` for how their values pass through.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -21,6 +21,7 @@ from autograph.backends.described import Exported, Node
 from autograph.backends.exceptions import RaiseSite
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.ahead import Lowered
+from autograph.backends.xla.compared_sizes import forget_compared_sizes, undecided_sizes
 from autograph.backends.xla.dataflow import nodes_of
 from autograph.backends.xla.discharge import Cell, evaluate
 from autograph.backends.xla.errors import Errors
@@ -215,6 +216,12 @@ class XlaStaging:
 
     def with_constants(self, program: Any, constants: Mapping[int, Any]) -> Any:
         return jax_compat.with_constants(program, [constants.get(k, const) for k, const in enumerate(program.consts)])
+
+    def undecided_sizes(self) -> Collection[tuple[str, int]]:
+        return undecided_sizes()
+
+    def forget_compared_sizes(self) -> None:
+        forget_compared_sizes()
 
     def settings(self) -> Any:
         return (jax.sharding.get_abstract_mesh(), *jax_compat.recording_settings())

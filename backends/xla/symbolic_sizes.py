@@ -1,18 +1,16 @@
 """Programs with symbolic dimensions: traced once, and instantiated for each size (`known_sizes`).
 
 A shape may contain a symbolic dimension. As a value it is a traced integer. Operations that Python cannot perform on
-one (``if x.shape[0] > 3``, a reshape that must divide it) fail at trace time; such a function is traced for each size
+one (``x.shape[0] in (2, 3)``, a reshape that must divide it) fail at trace time; such a function is traced for each size
 instead, with a warning.
 """
 
 from __future__ import annotations
 
 import functools
-import os
 import re
-import sys
 import threading
-import types
+import traceback
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
@@ -22,17 +20,12 @@ from typing import Any
 import jax
 from jax import export
 
-import autograph.backends
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.compared_sizes import OTHERS, OWN, EqualityWatch, is_symbolic_size
 from autograph.backends.xla.exported_calls import call_of
 from autograph.backends.xla.jax_compat import replay
 from autograph.backends.xla.known_sizes import is_known_for, with_known_sizes
-from autograph.runtime.errors import StagingWarning, place_of
-
-
-def is_symbolic_size(value: Any) -> bool:
-    """Whether a size is symbolic: no int, but a number that is known only at run time."""
-    return bool(export.is_symbolic_dim(value))
+from autograph.runtime.errors import StagingError, StagingWarning, place_of
 
 
 class SymbolicSizes:
@@ -210,7 +203,7 @@ class OpenProgram(functools.partial[Any]):
         try:
             return self._made_symbolic(self._sizes.stand_ins(shapes, types), types)
         except Exception as error:
-            reason = str(error).strip().partition("\n")[0]
+            reason = _reason_of(error)
             remedy = _EQUAL_SIZES if self._specs is not None and len(set(_UNNAMED.findall(reason))) > 1 else None
             if any(is_symbolic_size(size) for type in types for size in type.shape):
                 if remedy is not None:
@@ -227,10 +220,10 @@ class OpenProgram(functools.partial[Any]):
     def _made_symbolic(self, types: tuple[Any, ...], sizes: Sequence[Any]) -> _Graph:
         """The graph of these symbolic types. ``sizes``: the types of the call that it is made for."""
         jitted = jax.jit(self._function)
-        with _EqualityWatch() as watch:
+        with EqualityWatch() as watch:
             traced = jitted.trace(*types)
-            if traced.jaxpr.effects:  # `jax.export` has no callbacks
-                raise NotImplementedError("it prints or calls Python at run time, for which XLA needs the sizes")
+        if traced.jaxpr.effects:  # `jax.export` has no callbacks
+            raise NotImplementedError("it prints or calls Python at run time, for which XLA needs the sizes")
         watch.check()
         program = traced.jaxpr
         tree = jax.tree_util.tree_structure(traced.out_info)
@@ -281,75 +274,16 @@ class OpenProgram(functools.partial[Any]):
         return shapes
 
 
-class _EqualityWatch:
-    """Sees the user's code compare symbolic sizes by ``==``.
-
-    `jax.export` answers False where it cannot know, as hashing needs; ``if n == 3`` would take the wrong
-    branch silently.
-    """
-
-    def __init__(self) -> None:
-        self._codes: dict[Any, None] = {}
-        self._seen: list[tuple[Any, Any, str]] = []
-        self._before: Any = None
-
-    def __enter__(self) -> _EqualityWatch:
-        kind = jax_compat.symbolic_size_class()
-        self._codes = dict.fromkeys((kind.__eq__.__code__, kind.__ne__.__code__)) if _is_python(kind) else {}
-        self._before = sys.getprofile()
-        sys.setprofile(self._event)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.setprofile(self._before)
-
-    def _event(self, frame: types.FrameType, event: str, _: Any) -> None:
-        if event != "call" or frame.f_code not in self._codes or frame.f_back is None:
-            return
-        caller = _asking(frame.f_back)
-        if not caller.f_code.co_filename.startswith(_OTHERS):
-            first, second = (frame.f_locals[name] for name in frame.f_code.co_varnames[:2])
-            self._seen.append((first, second, place_of(caller.f_code.co_filename, caller.f_lineno)))
-
-    def check(self) -> None:
-        """Raise if a comparison could have turned out either way."""
-        for first, second, where in self._seen:
-            if _may_be_equal(first, second):
-                raise ValueError(f"whether {first} equals {second} depends on the size ({where})")
-
-
-def _asking(frame: types.FrameType) -> types.FrameType:
-    """The frame that compares: ``frame``, or where it is the ``==`` of a dataclass, what compares its instances."""
-    while frame.f_back is not None and frame.f_code.co_filename == "<string>" and frame.f_code.co_name == "__eq__":
-        frame = frame.f_back
-    return frame
-
-
-def _is_python(kind: type) -> bool:
-    return isinstance(kind.__eq__, types.FunctionType) and isinstance(kind.__ne__, types.FunctionType)
-
-
-def _may_be_equal(first: Any, second: Any) -> bool:
-    """Whether two different sizes can be equal. What is no size at all cannot."""
-    if not isinstance(second, int) and not is_symbolic_size(second):
-        return False
-    try:
-        difference = first - second
-    except ValueError:  # they are of two traces, which only caches compare, where two hashes are alike
-        return False
-    if not is_symbolic_size(difference):
-        return False  # known: both always equal, or never
-    try:
-        return not (difference > 0 or difference < 0)
-    except jax.errors.InconclusiveDimensionOperation:
-        return True
-
-
-# JAX asks with care, and our own code asks the user's questions nowhere.
-_OTHERS = tuple(
-    os.path.join(os.path.dirname(os.path.abspath(str(module.__file__))), "")
-    for module in (jax, jax.numpy, autograph.backends)
-)
+def _reason_of(error: Exception) -> str:
+    """What a warning says of an error: its first line, or where it is one of ours, which begins with the place, the first two."""
+    lines = str(error).strip().split("\n")
+    if isinstance(error, StagingError) and len(lines) > 1:
+        return "\n".join(lines[:2])
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    if isinstance(error, AttributeError | AssertionError | KeyError) and frames[-1][0].startswith(OTHERS):
+        where = [place_of(*line) for line in frames if not line[0].startswith((*OTHERS, *OWN))]
+        return "JAX has no program for this with a symbolic size" + "".join(f" ({place})" for place in where[-1:])
+    return lines[0]
 
 
 def _symbolic(shapes: Sequence[tuple[Any, ...]]) -> list[Any]:

@@ -349,8 +349,13 @@ def _special(name: str) -> Callable[..., Any]:
     return _floating(lambda x: getattr(jax.scipy.special, name)(x))  # importing it takes a while
 
 
+def _compress(a: Any, condition: Any, axis: Any = None) -> Any:
+    return LANGUAGE.operators.call(np.compress)(condition, a, axis)
+
+
 _OF_METHODS: Mapping[str, Any] = types.MappingProxyType(
     {name: getattr(np, name) for name in ("argsort", "nonzero", "repeat", "searchsorted", "take")}
+    | {"compress": _compress}
 )
 _TWINS: Mapping[Any, Callable[..., Any]] = types.MappingProxyType(_numpy_twins() | _math_twins())
 _OVERLOADS = types.MappingProxyType({function: _overload(function, twin) for function, twin in _TWINS.items()})

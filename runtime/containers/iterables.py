@@ -20,6 +20,7 @@ from autograph.runtime.containers.iterators import Iterated, SequenceIterator
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.padded_arrays import is_open_array
+from autograph.runtime.containers.sizes import is_size, is_symbolic_size, may_be_zero, shorter
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.statement_variables import value_of
@@ -237,20 +238,6 @@ class StagedRange:
         return jnp.where(size % 2 == 0, size // 2 * ends, size * (ends // 2))
 
 
-def is_symbolic_size(value: Any) -> bool:
-    """Whether this is a size that is known only at run time (`jax.export`'s symbolic dimensions): no array, but JAX
-    makes one of it.
-    """
-    return (
-        hasattr(type(value), "__jax_array__") and not hasattr(value, "shape") and hasattr(type(value), "__floordiv__")
-    )
-
-
-def is_of_symbolic_size(value: Any, backend: Backend) -> bool:
-    """Whether this is a traced array with a symbolic first dimension, which Python cannot iterate over."""
-    return backend.is_traced(value) and value.ndim > 0 and is_symbolic_size(value.shape[0])
-
-
 def make_range(*arguments: Any) -> StagedRange:
     """A `StagedRange` from the arguments of `range`. A symbolic size, which is never zero, is a traced integer here.
 
@@ -437,8 +424,12 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
         return None
     if iterable.ndim == 0:
         raise TypeError("iteration over a 0-d array")
-    rows = STAGING.with_whole_rows(iterable)
-    return StagedIterable(iterable.shape[0], (rows,), lambda index, slices: slices[0])
+    rows, size = STAGING.with_whole_rows(iterable), iterable.shape[0]
+    if may_be_zero(size):  # JAX indexes no array that may have no rows
+        rows, size = jnp.pad(rows, [(0, 1)] + [(0, 0)] * (rows.ndim - 1)), jnp.asarray(size)
+    return StagedIterable(
+        size, (rows,), lambda index, slices: slices[0], limit=None if size is iterable.shape[0] else iterable.shape[0]
+    )
 
 
 def _staged_range(iterable: StagedRange, backend: Backend, force: bool) -> StagedIterable | None:
@@ -500,8 +491,8 @@ def _reversed(inner: StagedIterable) -> StagedIterable:
 
 
 def _zipped(staged: Sequence[StagedIterable]) -> StagedIterable:
-    length = functools.reduce(_shorter, (part.length for part in staged))
-    arrays = tuple(array[:length] if isinstance(length, int) else array for part in staged for array in part.arrays)
+    length = functools.reduce(shorter, (part.length for part in staged))
+    arrays = tuple(array[:length] if is_size(length) else array for part in staged for array in part.arrays)
 
     def item(index: Any, slices: Sequence[Any]) -> Any:
         values, position = [], 0
@@ -513,9 +504,9 @@ def _zipped(staged: Sequence[StagedIterable]) -> StagedIterable:
     def with_other(k: int) -> Callable[[StagedIterable], StagedIterable]:
         return lambda other: _zipped([*staged[:k], other, *staged[k + 1 :]])
 
-    limits = [part.limit if isinstance(part.limit, int) else part.length for part in staged]
-    bounds = [limit for limit in limits if isinstance(limit, int)]
-    limit = min(bounds) if bounds and not isinstance(length, int) else None
+    limits = [part.limit if is_size(part.limit) else part.length for part in staged]
+    bounds = list(filter(is_size, limits))
+    limit = functools.reduce(shorter, bounds) if bounds and not is_size(length) else None
     over = tuple(each.within(with_other(k)) for k, part in enumerate(staged) for each in part.over)
     return StagedIterable(length, arrays, item, limit=limit, over=over)
 
@@ -526,10 +517,6 @@ def _enumerated(inner: StagedIterable, start: Any) -> StagedIterable:
         item=lambda index, slices: (_item(start, index, 1), inner.item(index, slices)),
         over=inner._over(lambda other: _enumerated(other, start)),
     )
-
-
-def _shorter(a: Any, b: Any) -> Any:
-    return min(a, b) if isinstance(a, int) and isinstance(b, int) else jnp.minimum(a, b)
 
 
 def can_stage(iterable: Any, backend: Backend) -> bool:

@@ -15,8 +15,8 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend
 from autograph.runtime.containers.element_order import places_in_order
 from autograph.runtime.containers.extents import exactly
-from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.padded import Padded
+from autograph.runtime.containers.sizes import is_symbolic_size
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.objects import attributes_of, compared_fields, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of

@@ -67,7 +67,7 @@ def print(  # noqa: A001  the name is the contract's
 def print_later(
     *args: object, sep: str | None = None, end: str | None = None, file: Any = None, flush: bool = False
 ) -> None:
-    """Python's ``print`` with these arguments, when the program runs.
+    """Python's ``print`` with these arguments, when the program that is being traced runs.
 
     Raises:
       StagingError: ``file`` may be an object that the traced function makes and reads, which holds nothing yet.
@@ -84,7 +84,7 @@ def print_later(
         text = (" " if sep is None else sep).join(map(str, content)) + ("\n" if end is None else end)
         builtins.print(text, end="", file=stream(), flush=flush)
 
-    perform(write, args, "prints")
+    perform(write, args, "prints", always=True)
 
 
 def _when_run(stream: Any) -> Callable[[], Any]:
@@ -102,18 +102,19 @@ def _is_open_file(stream: Any) -> bool:
         return False
 
 
-def perform(act: Callable[[Any], None], content: Any, does: str) -> None:
+def perform(act: Callable[[Any], None], content: Any, does: str, always: bool = False) -> None:
     """Call ``act`` with what ``content`` is: when the program runs, if one is being traced, and else at once.
 
     Args:
       act: is given the content with NumPy arrays in the places of arrays.
       content: a container of arrays and other things.
       does: the verb that messages name it by.
+      always: whether a program is being traced, also where no array is traced.
     """
     arrays, show = _deferred(act, content)
     if is_recording():
         do_at_run_time(act, content, does)
-    elif any(isinstance(array, jax.core.Tracer) for array in arrays):
+    elif always or any(isinstance(array, jax.core.Tracer) for array in arrays):
         STAGING.show(in_callback(show), arrays)
     else:
         show(*arrays)

@@ -17,7 +17,7 @@ from autograph.runtime.containers.element_kinds import flatten_element, is_array
 from autograph.runtime.containers.lengths import check
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.effects.traced_texts import TextOfLists, TracedText, character, is_text, joined_text
+from autograph.runtime.effects.traced_texts import TextOfLists, TracedText, character, is_apart, is_text, joined_text
 from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
@@ -266,12 +266,17 @@ class Characters(TextOfLists):
         width = jnp.where(is_there, separator.size(), 0)
         return self[:begin], separator[:width], self[begin + width :]
 
-    def split(self, sep: Any = None, maxsplit: Any = -1) -> Any:
+    def rsplit(self, sep: Any = None, maxsplit: Any = -1) -> Any:
+        if not (isinstance(maxsplit, int) and maxsplit < 0) and sep is not None and not is_apart(sep):
+            raise self._refused("`rsplit` with a limit at what is traced, or may overlap with itself,")
+        return self.split(sep, maxsplit, "rsplit")
+
+    def split(self, sep: Any = None, maxsplit: Any = -1, name: str = "split") -> Any:
         codes, length = self.arrays()
         size = codes.shape[0] + 1
         has_limit = not (isinstance(maxsplit, int) and maxsplit < 0)
         if sep is None and has_limit:
-            raise self._refused("`split` with a limit and without a separator")
+            raise self._refused(f"`{name}` with a limit and without a separator")
         if sep is None:
             kept = jnp.pad(self._kept(None), 1)
             starts = jnp.nonzero(kept[1:] & ~kept[:-1], size=size, fill_value=0)[0]
@@ -282,7 +287,8 @@ class Characters(TextOfLists):
             check(width > 0, ValueError("empty separator"), is_needed=False)
             begins = self._apart(sep)
             if has_limit:
-                begins = begins & ((jnp.cumsum(begins) <= maxsplit) | (maxsplit < 0))
+                counted = jnp.cumsum(begins) if name == "split" else jnp.cumsum(begins[::-1])[::-1]
+                begins = begins & ((counted <= maxsplit) | (maxsplit < 0))
             ends = jnp.nonzero(begins, size=size, fill_value=length)[0]
             starts = jnp.concatenate([jnp.zeros(1, ends.dtype), ends[:-1] + width])
             count = jnp.sum(begins) + 1

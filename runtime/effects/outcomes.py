@@ -11,7 +11,7 @@ from autograph.runtime.effects.absences import ABSENCES, is_unbound
 from autograph.runtime.effects.raise_sites import has_text
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.layouts.large_ints import too_large, too_large_for_arrays
-from autograph.runtime.tracing.concretization import asks_for_value, is_of_dimensions
+from autograph.runtime.tracing.concretization import asks_for_value, is_of_dimensions, lacks_attribute
 from autograph.runtime.tracing.locations import (
     is_call,
     is_internal,
@@ -46,7 +46,7 @@ def is_outcome(error: BaseException) -> bool:
         if not is_call(filename) and not (is_operator(filename) and isinstance(error, _PYTHONS)):
             return False
     elif is_of_jax(filename) or is_of_package(filename):
-        return is_of_dimensions(error)
+        return is_of_dimensions(error) or lacks_attribute(error)
     if isinstance(type(error).__str__, types.FunctionType):  # no text of Python's
         return True
     text = "" if has_text(error.args) else str(error)

@@ -14,14 +14,15 @@ from autograph.runtime.heap.places import MUTABLE_CONTAINERS
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.objects import attributes_of, is_plain_kind, is_plain_object
 from autograph.runtime.layouts.pytrees import tree_leaves
-from autograph.runtime.tracing.locations import user_position, user_position_now
+from autograph.runtime.tracing.locations import is_of_library, user_position, user_position_now
 
 
 def site_of(recipe: Recipe, error: BaseException) -> tuple[Site, list[Any]]:
     """Where an exception is raised, and the values that it carries."""
     values = Site.values(recipe.content)
     related = [made_again(error.__cause__), made_again(error.__context__)]
-    site = Site(recipe, error, user_position(error.__traceback__) or user_position_now(), related)
+    position = user_position(error.__traceback__, lambda code: not is_of_library(code.co_filename))
+    site = Site(recipe, error, position or user_position_now(), related)
     return site, [*values, *(value for each in related if each is not None for value in each.values)]
 
 

@@ -16,9 +16,9 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.backends.selected import STAGING
-from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.searched_lists import EmptyListError
+from autograph.runtime.containers.sizes import is_symbolic_size
 from autograph.runtime.effects.absences import ABSENCES, is_unbound
 from autograph.runtime.effects.as_python import as_now
 from autograph.runtime.effects.outcomes import (
@@ -406,11 +406,11 @@ class Raising(InTrace):
         recipe = made[1] if made is not None and is_of_program else Recipe.of(error)
         if isinstance(error, ABSENT_WHILE_TRACING):
             recipe.kind = python_class(error)
-        if not is_of_program and (said := of_arrays(error)) is not None:
+        if (said := None if is_of_program else of_arrays(error)) is not None:
             recipe = Recipe.of((AttributeError if isinstance(error, AttributeError) else TypeError)(said))
         site, values = site_of(recipe, error)
         error.__traceback__ = None  # its frames hold what the block has made
-        text = "" if values or has_text(error.args) or not str(error) else f"\n    {error}"
+        text = "" if values or has_text(error.args) or not str(error) else f"\n    {said or error}"
         if site.is_text_of_tracers:
             raise StagingError(
                 f"{site.where}\n  The text of this {site.name} was formatted before the `raise`, from a traced "

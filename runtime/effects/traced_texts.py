@@ -281,3 +281,8 @@ def _rows_of(numbers: Any) -> int | None:
     contents = numbers.contents() if has_contents(numbers) else numbers
     heads = contents if isinstance(contents, list | tuple) else (contents.length,)
     return next((len(head) for head in heads if np.ndim(head)), None)
+
+
+def is_apart(separator: Any) -> bool:
+    """Whether this is a known separator, no two places of which in a text overlap."""
+    return isinstance(separator, str) and not any(separator.startswith(separator[k:]) for k in range(1, len(separator)))

@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.code.array_facts import METHODS, NOTHING
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.effects.failed_calls import cause_of
@@ -19,7 +20,7 @@ from autograph.runtime.effects.outcomes import refuse_large_int
 from autograph.runtime.effects.raise_sites import with_constants_numbered
 from autograph.runtime.effects.raising import current
 from autograph.runtime.effects.staged_raises import in_scope
-from autograph.runtime.errors import NoArrayOfKinds, PartOfTrace, StagingError, TracersLeaked
+from autograph.runtime.errors import NoArrayOfKinds, PartOfTrace, StagingError, TracersLeaked, describe_location
 from autograph.runtime.function.pickling import Sources, in_file, is_without_file
 from autograph.runtime.function.plain_calls import PlainCalls
 from autograph.runtime.function.results import first_line, returns_objects
@@ -35,6 +36,7 @@ from autograph.runtime.state.local_arrays import with_places, without_places
 from autograph.runtime.tracing.births import OperatorsAsked, TraceAgain
 from autograph.runtime.tracing.caller_arrays import will_write
 from autograph.runtime.tracing.concretization import (
+    is_comparison_of_sizes,
     is_of_operands,
     line_of_operator,
     method_that_takes_out,
@@ -97,6 +99,22 @@ def boundary(
     return call_converted
 
 
+def with_rules_to_come(made: Operators, f: Any) -> types.FunctionType:
+    """What `convert` makes of a function of `jax.custom_jvp` or `jax.custom_vjp` that has no rules yet.
+
+    Its ``defjvp``, ``defvjp`` and such are those of ``f``, and each call is of ``f`` with the rules that it has then.
+    """
+
+    def call_with_rules(*args: Any, **kwargs: Any) -> Any:
+        return made.transformed.of(f)(*args, **kwargs)
+
+    functools.update_wrapper(call_with_rules, f, updated=())
+    for name in filter(lambda name: name.startswith("def"), dir(type(f))):
+        setattr(call_with_rules, name, getattr(f, name))
+    assert isinstance(call_with_rules, types.FunctionType)
+    return call_with_rules
+
+
 def _scoped(made: Operators, conversion: Conversion, args: Any, kwargs: Any) -> Any:
     return in_scope(lambda: _called(made, conversion, args, kwargs), made.raising, conversion.present())
 
@@ -108,12 +126,19 @@ def _called(made: Operators, conversion: Conversion, args: Any, kwargs: Any) -> 
       OperatorsAsked: a function is to be converted otherwise.
     """
     try:
-        return _recursive(made, conversion.present())(*args, **kwargs)
+        result = _recursive(made, conversion.present())(*args, **kwargs)
+        _ask_sizes(made)
+        return result
     except NotImplementedError as error:
         if "arr.flat" in str(error):  # of a place it can be written
             hold_arrays(error)
         raise
-    except (TypeError, OverflowError, AttributeError) as error:  # JAX's errors about values are `TypeError`s
+    except (
+        TypeError,  # JAX's errors about values
+        OverflowError,
+        AttributeError,
+        jax.errors.InconclusiveDimensionOperation,
+    ) as error:
         if isinstance(error, AttributeError) and METHODS.get(error.name or "", NOTHING).first:
             will_write(error.obj)
             hold_arrays(error)
@@ -125,8 +150,25 @@ def _called(made: Operators, conversion: Conversion, args: Any, kwargs: Any) -> 
         raise OperatorsAsked(line, functools.partial(_refused, error)) from None
 
 
+def _ask_sizes(made: Operators) -> None:
+    """Have comparisons traced that depend on a symbolic size.
+
+    Raises:
+      OperatorsAsked: there are such in what has been traced.
+    """
+    if LOCAL.repeated is None:
+        return
+    for line in STAGING.undecided_sizes():
+        if made.converter.is_rewritten(*line) and made.converter.ask_operators(*line):
+            raise OperatorsAsked(
+                line, functools.partial(StagingError, f"{describe_location(*line)}\n  This depends on the size.")
+            )
+
+
 def _is_of_operator(error: Exception) -> bool:
     """Whether an operator that is asked in the trace may do what Python, or JAX, has raised this of."""
+    if isinstance(error, jax.errors.InconclusiveDimensionOperation):
+        return is_comparison_of_sizes(error)
     if isinstance(error, OverflowError):
         return too_large_for_arrays(str(error)) is not None
     if isinstance(error, TypeError) and not isinstance(error, _OF_OPERATORS):

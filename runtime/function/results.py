@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.code.library_table import is_library
-from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.iterators import Iterated
+from autograph.runtime.containers.sizes import is_symbolic_size
 from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_sets import TracedSet

@@ -240,6 +240,7 @@ class Journal:
       functions: what the loops in each recursive function that is being traced write, outermost first: a `WrittenByLoops`.
       reads: the identities of the lists whose length or elements the innermost loop's iteration has asked for.
       is_stepping: whether the ``__next__`` of a user's iterator runs for a loop in Python.
+      prints_at_once: whether the last print was of nothing traced, and printed at trace time.
       cached: the cached properties that blocks of the program have computed.
       attempts: what the bodies of ``try`` statements that are being traced write, outermost first.
       serials: numbers the iterators of the program, so that it is known which of two was made first.
@@ -248,9 +249,8 @@ class Journal:
     def __init__(self) -> None:
         self.regions: list[Region] = []
         self.watch: Watch | None = None
-        self.is_rolling = False
+        self.is_rolling = self.is_stepping = self.prints_at_once = False
         self.observers: list[Observer] = []
-        self.is_stepping = False
         self.hidden: dict[int, tuple[Any, Callable[[], StagingError]]] = {}
         self.reads: set[int] = set()
         self.loops: list[Any] = []
@@ -278,6 +278,7 @@ class Journal:
 
     def end(self) -> None:
         """Keep nothing of the program: its outermost call has ended."""
+        self.prints_at_once = False
         self.hidden.clear()
         self.cached.clear()
         self.observers.clear()

@@ -70,6 +70,13 @@ def error_members(kind: type[BaseException]) -> list[str]:
     ]
 
 
+def given_names(error: BaseException) -> dict[str, str]:
+    """What an `ImportError`, `NameError` or `AttributeError` has been given by keyword, which its ``args`` have not."""
+    if not isinstance(error, ImportError | NameError | AttributeError):
+        return {}
+    return {name: held for name in ("name", "path") if type(held := getattr(error, name, None)) is str}
+
+
 def with_attributes(kind: type, attributes: Iterable[tuple[str, Any]]) -> Any:
     """An instance of a class, of which `is_plain_object` holds, with these attributes."""
     made = bare_instance(kind)

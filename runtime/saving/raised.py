@@ -16,6 +16,7 @@ from autograph.runtime import errors
 from autograph.runtime.effects.as_python import in_a_text
 from autograph.runtime.effects.raise_sites import arguments_of, unheard
 from autograph.runtime.errors import SavedError, StagingError
+from autograph.runtime.layouts.objects import given_names
 from autograph.runtime.saving.dtypes import dtype_of, name_of
 from autograph.runtime.saving.schema import Maybe, check, dtype, identifier, line, natural, node
 from autograph.runtime.saving.structures import Decoder, NoForm, Records, Slot, canonical, encode
@@ -59,12 +60,12 @@ def _described(error: BaseException) -> dict[str, Any]:
     kind = type(error)
     known = next(each for each in kind.__mro__ if _class_of(each.__name__) is each)
     # Of one of Python's more than its `args` may be needed: the name of a file, say.
-    arguments = error.__reduce__()[1] if kind.__module__ == "builtins" else error.args
+    arguments = known.__reduce__(error)[1] if known.__module__ == "builtins" else error.args
     return {
         "class": kind.__name__,
         "base": known.__name__,
         "arguments": encode(arguments),
-        "attributes": encode(dict(vars(error)), opaque=True),
+        "attributes": encode({**given_names(error), **vars(error)}, opaque=True),
         "text": None if known is kind else encode(str(error)),
         "cause": None if error.__cause__ is None else _described(error.__cause__),
         "silent": error.__suppress_context__ and error.__cause__ is None,
@@ -187,7 +188,8 @@ class SavedSite:
         else:
             error = _new(name, base, arguments)
             error.saved_text = decoder.value(raised["text"]) if raised["text"] is not None else None  # type: ignore[attr-defined]
-        vars(error).update(decoder.value(raised["attributes"]))
+        for attribute, value in decoder.value(raised["attributes"]).items():
+            setattr(error, attribute, value)
         if raised["cause"] is not None:
             error.__cause__ = self._made(raised["cause"], values)
         error.__suppress_context__ = error.__cause__ is not None or raised["silent"]

@@ -8,9 +8,17 @@ import types
 from collections.abc import Callable
 
 import jax
+import numpy as np
 
 from autograph.runtime.errors import NoArrayHoldsIt, NoArrayOfKinds, StagingError, describe_location
-from autograph.runtime.tracing.locations import is_internal, is_of_jax, is_of_library, user_code, user_position
+from autograph.runtime.tracing.locations import (
+    code_that_raised,
+    is_internal,
+    is_of_jax,
+    is_of_library,
+    user_code,
+    user_position,
+)
 
 _ASKED_FOR_VALUE = (
     jax.errors.ConcretizationTypeError,
@@ -33,6 +41,8 @@ _OTHER_OPERAND = re.compile(
     rf"|(?:unsupported operand type\(s\) for (?!\*)|not supported between instances).*{_SEQUENCE}"
 )
 _REPEATED_TUPLE = re.compile(r"for \*=?: (?:'tuple' and '\w*Tracer'|'\w*Tracer' and 'tuple')")
+_OF_TRACERS = (int, float, complex, np.ndarray, jax.Array)  # what a tracer may be outside of the trace
+_OF_ORDER = frozenset(["__lt__", "__le__", "__gt__", "__ge__"])
 _MADE = re.compile(r"created on line:?\s+(\S+?):(\d+)")  # in JAX's text, which need not have it
 
 
@@ -99,6 +109,15 @@ def line_of_operator(error: BaseException, is_converted: Callable[[types.CodeTyp
         elif not (is_of_jax(name) or is_of_library(name)):
             line = None
     return line
+
+
+def is_comparison_of_sizes(error: jax.errors.InconclusiveDimensionOperation) -> bool:
+    """Whether the user's own ``<``, ``<=``, ``>`` or ``>=`` asked how a symbolic size compares."""
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    asking = next((k for k, code in enumerate(codes) if code.co_name in _OF_ORDER and is_of_jax(code.co_filename)), 0)
+    return (
+        asking > 0 and not is_of_jax(codes[asking - 1].co_filename) and not is_internal(codes[asking - 1].co_filename)
+    )
 
 
 def is_of_operands(error: TypeError) -> bool:
@@ -220,6 +239,18 @@ def is_of_dimensions(error: BaseException) -> bool:
     if isinstance(error, IndexError):
         return str(error).startswith("Too many indices: ")
     return isinstance(error, TypeError) and str(error) in ("iteration over a 0-d array", "len() of unsized object")
+
+
+def lacks_attribute(error: BaseException) -> bool:
+    """Whether the ``__getattr__`` of an array or a module says that it lacks an attribute, as outside of a trace.
+
+    Not of a traced value, which may be a number or an array of NumPy's there, where one of these has it.
+    """
+    if not isinstance(error, AttributeError) or "getattr" not in code_that_raised(error.__traceback__):
+        return False
+    return error.name is not None and not (
+        isinstance(error.obj, jax.core.Tracer) and any(hasattr(kind, error.name) for kind in _OF_TRACERS)
+    )
 
 
 def name_arrays(error: BaseException) -> None:

@@ -216,9 +216,20 @@ def user_position(
 
 def raised_in(traceback: types.TracebackType | None) -> str:
     """The file whose code raised the exception of this traceback; empty if that is not known."""
+    code = _raising_code(traceback)
+    return "" if code is None else code.co_filename
+
+
+def code_that_raised(traceback: types.TracebackType | None) -> str:
+    """The name of the function that raised the exception of this traceback; empty if that is not known."""
+    code = _raising_code(traceback)
+    return "" if code is None else code.co_name
+
+
+def _raising_code(traceback: types.TracebackType | None) -> types.CodeType | None:
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    return "" if traceback is None else traceback.tb_frame.f_code.co_filename
+    return None if traceback is None else traceback.tb_frame.f_code
 
 
 def most_called() -> str | None:

@@ -111,6 +111,7 @@ def repeated(trace: Callable[[], Any], may_repeat: Callable[[], bool], function:
     first: StagingError | None = None
     try:
         while True:
+            STAGING.forget_compared_sizes()
             try:
                 result = trace()
                 known.refuse_lost()

@@ -13,7 +13,7 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.containers.array_functions import array_overloads
-from autograph.runtime.containers.iterables import is_symbolic_size
+from autograph.runtime.containers.sizes import is_symbolic_size
 from autograph.runtime.effects.staged_raises import Raising
 
 

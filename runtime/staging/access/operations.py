@@ -17,7 +17,7 @@ from autograph.runtime.code.code_names import class_attribute
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.keyed_lists import MIRRORED, KeyedList
 from autograph.runtime.containers.orderings import all_scalars_some_traced, is_better, values_of
-from autograph.runtime.containers.searched_lists import sequence_class
+from autograph.runtime.containers.sizes import compared_sizes, holds_sizes, is_symbolic_size
 from autograph.runtime.containers.traced_dicts import DictView
 from autograph.runtime.containers.traced_lists import is_traced_list
 from autograph.runtime.effects.raising import has_handlers
@@ -43,7 +43,7 @@ from autograph.runtime.layouts.statement_variables import has_contents, holds_tr
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.cached_properties import first_read
 from autograph.runtime.staging.access.numbers import OF_TRACED_NUMBERS, attribute_of
-from autograph.runtime.staging.access.user_methods import has_own_equality, user_method
+from autograph.runtime.staging.access.user_methods import are_alike_containers, are_lists, has_own_equality, user_method
 from autograph.runtime.staging.access.value_errors import ValueErrors
 from autograph.runtime.state.given_arrays import is_given
 from autograph.runtime.tracing.recording import LOCAL
@@ -115,24 +115,10 @@ def check_cast(symbol: str, dtype: Any, value: Any) -> None:
         IN_PLACE[symbol](np.empty(0, dtype), np.empty(0, np.asarray(value).dtype) if np.ndim(value) else value)
 
 
-def _are_alike_containers(left: Any, right: Any) -> bool:
-    """Whether these are two tuples, two lists or two dicts, of lengths that are known."""
-    if not (_are_lists(left, right) or (isinstance(left, dict) and isinstance(right, dict))):
-        return False
-    if any(user_method(type(each), "__eq__") for each in (left, right)):
-        return False
-    return not is_traced_list(left) and not is_traced_list(right)
-
-
 def _function_of(symbol: str, count: int) -> Callable[..., Any]:
     if count == 1:
         return _UNARY[symbol][1]
     return _OPERATIONS[symbol.removesuffix("=") if symbol in IN_PLACE else symbol][1]
-
-
-def _are_lists(left: Any, right: Any) -> bool:
-    """Whether these are two lists, two tuples or two deques, whose contents are compared."""
-    return sequence_class(left) is not None and sequence_class(left) is sequence_class(right)
 
 
 class Operations(InTrace):
@@ -303,6 +289,8 @@ class Operations(InTrace):
         for one, other, asked in ((left, right, symbol), (right, left, MIRRORED[symbol])):
             if isinstance(one, KeyedList | DictView) and (found := one.compared(asked, other)) is not NotImplemented:
                 return found
+        if is_symbolic_size(left) or is_symbolic_size(right):
+            return compared_sizes(symbol, plain, left, right)
         if (known := self._beyond_integers(plain, left, right)) is not None:
             return known
         if may_be_beyond((left, right)) and (found := self.of_numbers(plain, left, right)) is not NotImplemented:
@@ -313,17 +301,18 @@ class Operations(InTrace):
             return self._compared_with_optional(symbol, plain, one, read_of(other))
         if (
             symbol in ("==", "!=")
-            and _are_alike_containers(left, right)
+            and are_alike_containers(left, right)
             and (
                 holds_traced(left)
                 or holds_traced(right)
+                or holds_sizes(left, right)
                 or LOCAL.has_perhaps
                 or (not self.backend.is_eager() and has_own_equality(left, right))
             )
         ):
             equal = self._equal_parts(left, right)
             return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal
-        if symbol in ("==", "!=") and (is_traced_list(left) or is_traced_list(right)) and _are_lists(left, right):
+        if symbol in ("==", "!=") and (is_traced_list(left) or is_traced_list(right)) and are_lists(left, right):
             one, other = (left, right) if is_traced_list(left) else (right, left)
             equal = one is other or one.equals(other)
             return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal
@@ -338,7 +327,7 @@ class Operations(InTrace):
         if kinds in ((tuple, tuple), (list, list)) and symbol not in ("==", "!="):
             if self._are_traced_keys(left, right):
                 return is_better(tuple(left), tuple(right), plain)
-        if symbol not in ("==", "!=") and _are_lists(left, right):
+        if symbol not in ("==", "!=") and are_lists(left, right):
             if any(is_traced_list(each) or holds_traced(each) for each in (left, right)):
                 return self._by_order(symbol, left, right)
         if kinds[0] is kinds[1] and (fields := compared_fields(kinds[0], name)) is not None:

@@ -11,10 +11,10 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.backends.followed import follow
-from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.lengths import taken_by
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_writes import spread
+from autograph.runtime.containers.sizes import is_symbolic_size
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.list_room import AT_FIRST, OutOfRoom, Room
 from autograph.runtime.layouts.statement_variables import value_of

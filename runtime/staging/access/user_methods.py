@@ -7,6 +7,8 @@ from typing import Any
 
 from autograph.runtime.code.code_names import class_attribute
 from autograph.runtime.code.library_table import is_library
+from autograph.runtime.containers.searched_lists import sequence_class
+from autograph.runtime.containers.traced_lists import is_traced_list
 from autograph.runtime.layouts.objects import compared_fields
 from autograph.runtime.layouts.one_of import candidates_of, is_one_of
 
@@ -47,3 +49,17 @@ def has_own_equality(*values: Any) -> bool:
         if issubclass(kind, dict) and any(has_own_equality(*value.values()) for value in each):
             return True
     return False
+
+
+def are_alike_containers(left: Any, right: Any) -> bool:
+    """Whether these are two tuples, two lists or two dicts, of lengths that are known."""
+    if not (are_lists(left, right) or (isinstance(left, dict) and isinstance(right, dict))):
+        return False
+    if any(user_method(type(each), "__eq__") for each in (left, right)):
+        return False
+    return not is_traced_list(left) and not is_traced_list(right)
+
+
+def are_lists(left: Any, right: Any) -> bool:
+    """Whether these are two lists, two tuples or two deques, whose contents are compared."""
+    return sequence_class(left) is not None and sequence_class(left) is sequence_class(right)

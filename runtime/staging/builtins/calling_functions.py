@@ -1,4 +1,4 @@
-"""Functions of NumPy's that call the user's functions for parts of arrays, as Python functions that are converted in turn."""
+"""Functions of NumPy's that go over parts of arrays, some by functions of the user's, as Python functions that are converted in turn."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
 from autograph.runtime.state.array_operators import plain
+from autograph.runtime.state.chosen_arrays import places_in
 from autograph.runtime.tracing.locations import user_location
 
 
@@ -27,7 +28,13 @@ class CallingFunctions:
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         """For each of these functions, one that takes traced arrays."""
-        twins: dict[Any, Callable[..., Any]] = {np.piecewise: _piecewise, np.apply_along_axis: _apply_along_axis}
+        twins: dict[Any, Callable[..., Any]] = {
+            np.piecewise: _piecewise,
+            np.apply_along_axis: _apply_along_axis,
+            np.apply_over_axes: _apply_over_axes,
+            np.fromiter: _fromiter,
+            np.lib.stride_tricks.sliding_window_view: _sliding_window_view,
+        }
         return {function: self._overload(function, twin) for function, twin in twins.items()}
 
     def vectorized(self, called: np.vectorize) -> Callable[..., Any]:
@@ -50,6 +57,11 @@ class CallingFunctions:
         def call(*args: Any, **kwargs: Any) -> Any:
             if self._backend.is_eager():
                 return function(*args, **kwargs)
+            if twin is _sliding_window_view and (kwargs.get("writeable") or any(map(places_in, args[:1]))):
+                raise StagingError(
+                    f"{user_location()}\n  `sliding_window_view` of an array that is written in place, or with `writeable`, is refused: "
+                    "writes are not visible through it.\n  Take it of a copy, x.copy()."
+                )
             return self._convert(twin)(*args, **kwargs)
 
         return call
@@ -88,6 +100,48 @@ def _apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: An
     added = results.ndim - first
     start = axis if axis >= 0 else axis + moved.ndim
     return np.moveaxis(results, tuple(range(first, results.ndim)), tuple(range(start, start + added)))
+
+
+def _apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
+    found = np.asarray(a)
+    count = found.ndim
+    for axis in axes if np.iterable(axes) else (axes,):
+        place = axis + count if axis < 0 else axis
+        reduced = func(found, place)
+        if np.ndim(reduced) != count:
+            reduced = np.expand_dims(reduced, place)
+        if np.ndim(reduced) != count:
+            raise ValueError("function is not returning an array of the correct shape")
+        found = reduced
+    return found
+
+
+def _fromiter(iter: Any, dtype: Any, count: Any = -1) -> Any:  # noqa: A002 as NumPy's
+    items = list(iter)
+    if count >= 0:
+        if len(items) < count:
+            raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
+        items = items[:count]
+    return np.asarray(items, dtype=dtype)
+
+
+def _sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    found = np.asarray(x)
+    sizes = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
+    axes = tuple(range(found.ndim)) if axis is None else tuple(axis) if np.iterable(axis) else (axis,)
+    if len(sizes) != len(axes):
+        raise ValueError("window_shape and axis must have the same length, which is that of x.shape without an axis")
+    if any(size < 0 for size in sizes):
+        raise ValueError("`window_shape` cannot contain negative values")
+    axes = tuple(each + found.ndim if each < 0 else each for each in axes)
+    for size, each in zip(sizes, axes, strict=True):
+        if found.shape[each] < size:
+            raise ValueError("window shape cannot be larger than input array shape")
+        places = np.arange(found.shape[each] - size + 1)[:, None] + np.arange(size)
+        found = np.moveaxis(np.take(found, places, axis=each), each + 1, -1)
+    return found
 
 
 def _vectorized(function: Any, otypes: Any, *args: Any) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 
 from autograph.runtime.containers.iterables import StagedItems, StagedRange, can_stage
 from autograph.runtime.containers.iterators import EndlessIterator, Iterated
+from autograph.runtime.containers.sizes import is_of_symbolic_size
 from autograph.runtime.containers.traced_lists import is_array_list, is_traced_list
 from autograph.runtime.effects.traced_texts import is_traced_text
 from autograph.runtime.errors import StagingError
@@ -132,6 +133,8 @@ class DerivedGenerators:
                 return overload(*args, **kwargs)
             if plain in _OF_SIZE and any(map(self.generators.backend.is_traced, (*args[1:], *kwargs.values()))):
                 raise _unknown_size(plain)
+            if plain is functools.reduce or plain.__module__ == "itertools":
+                args = tuple(map(self._listed, args))
             if plain is not itertools.repeat:
                 args = _with_characters(args, 2 if plain is functools.reduce else len(args))
             found = None
@@ -149,6 +152,10 @@ class DerivedGenerators:
 
         call.__wrapped__ = plain  # type: ignore[attr-defined]
         return call
+
+    def _listed(self, value: Any) -> Any:
+        """A list in place of an array of a symbolic size, which Python cannot go over; anything else as it is."""
+        return self.call(list)(value) if is_of_symbolic_size(value, self.generators.backend) else value
 
     def _forms(self) -> Mapping[Any, Callable[..., Any]]:
         """What makes a generator of converted code in place of an iterator of Python's; it may return None."""

@@ -16,11 +16,12 @@ from autograph.backends.selected import STAGING
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.element_kinds import ARRAY, Kind, flatten_element, is_array_leaf
 from autograph.runtime.containers.extents import exactly
-from autograph.runtime.containers.iterables import StagedItems, StagedRange, is_symbolic_size
+from autograph.runtime.containers.iterables import StagedItems, StagedRange, make_range
 from autograph.runtime.containers.keyed_lists import KeyedList, part_of_tuples
 from autograph.runtime.containers.lengths import is_count, is_integer
 from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
+from autograph.runtime.containers.sizes import is_symbolic_size
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_lists import (
     TracedList,
@@ -112,12 +113,14 @@ class Lists(InTrace):
         """``one * other``, of which one is a list that is written out."""
         items, count = (one, other) if isinstance(one, list) else (other, one)
         count = value_of(count)
-        if not self.backend.is_traced(count) or is_symbolic_size(count) or not isinstance(items, list):
+        if not self.backend.is_traced(count) or not isinstance(items, list):
             return self.new_list(one * other)
         if not is_integer(count):
             raise TypeError(f"can't multiply sequence by non-int of type '{self.backend.type_of(count)}'")
         if not is_traced_list(items) and not items:
             return self.new_list([])
+        if is_symbolic_size(count) and not is_traced_list(items) and not any(map(has_mutable, items)):
+            return self._repeated_in_turn(items, count)
         held: Any = items.contents() if isinstance(items, TracedList) and is_array_list(items) else None
         if any(map(has_mutable, items)) if held is None else held.kind.is_mutable:
             raise StagingError(
@@ -131,6 +134,13 @@ class Lists(InTrace):
         made.set_contents(held.gathered(places, size).with_(extent=exactly(room)))
         self.journal.born(made)
         return made
+
+    def _repeated_in_turn(self, items: list[Any], count: Any) -> list[Any]:
+        """Items repeated a symbolic number of times, by a loop that appends."""
+        if len(items) == 1:
+            return self.checks.reductions.listed(make_range(count), lambda _: items[0])
+        given = self.new_list(items)
+        return self.checks.reductions.listed(make_range(count * len(items)), lambda k: given[k % len(items)])
 
     def repeated_by_traced(self, one: Any, other: Any) -> Any:
         """``one * other``, of which one is a text or a tuple, and the other a traced number; ``NotImplemented`` of anything else."""

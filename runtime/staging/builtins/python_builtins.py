@@ -25,8 +25,6 @@ from autograph.runtime.containers.iterables import (
     as_range,
     can_stage,
     is_for_loops,
-    is_of_symbolic_size,
-    is_symbolic_size,
     listed,
     make_range,
     share_an_iterator,
@@ -37,6 +35,7 @@ from autograph.runtime.containers.key_parts import check_hashable, fields_of_key
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
+from autograph.runtime.containers.sizes import is_of_symbolic_size, is_symbolic_size
 from autograph.runtime.containers.traced_dicts import DictView, TracedDict
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.containers.traced_tuples import TracedTuple
@@ -688,6 +687,13 @@ class Builtins(InTrace):
     def _print(self, /, *args: Any, **kwargs: Any) -> None:
         args = tuple(self.raising.text(str, arg) if self._is_shown_whole(arg) else arg for arg in args)
         is_now = not builtins.any(map(self._is_traced_or_text, args)) and not is_after_raise()
+        if is_now and self.backend.is_tracing():
+            if builtins.any(type(arg) is not str or arg.strip() for arg in args):
+                self.journal.prints_at_once = True
+            elif kwargs.get("file") is None:  # the end of a line, say: with what has been printed before
+                is_now = self.journal.prints_at_once
+        elif not is_now:
+            self.journal.prints_at_once = False
         if kwargs.keys() - {"sep", "end", "file", "flush"} or is_now:
             if self.journal.is_rolling:
                 raise NotRollable("it prints what is not traced")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import json
+import pprint
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from autograph.runtime.containers.element_kinds import flatten_element, is_array
 from autograph.runtime.containers.lengths import check, is_integer
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
-from autograph.runtime.effects.as_python import resolved_values
+from autograph.runtime.effects.as_python import as_python, resolved_values
 from autograph.runtime.effects.characters import Characters, code_list, joined, joined_list
 from autograph.runtime.effects.traced_texts import TracedText, character, is_text, is_traced_text, repeated_text
 from autograph.runtime.errors import StagingError
@@ -50,6 +51,9 @@ class Texts:
             builtins.chr: self._chr,
             builtins.ord: self._ord,
             json.dumps: self._json,
+            pprint.pformat: functools.partial(self._pretty, pprint.pformat),
+            pprint.pprint: functools.partial(self._print_pretty, pprint.pprint),
+            pprint.pp: functools.partial(self._print_pretty, pprint.pp),
             **{function: functools.partial(self._in_base, function) for function in _BASES},
         }
 
@@ -163,6 +167,25 @@ class Texts:
                 "call json.dumps outside."
             )
         return text
+
+    def _pretty(self, plain: Callable[..., Any], object: Any, *args: Any, **options: Any) -> Any:  # noqa: A002 as Python's
+        if self.backend.is_eager() or holds_traced((args, options)) or not holds_traced([object]):
+            return plain(object, *args, **options)
+        return self._checks.text_now(_Pretty(args, tuple(options.items())), [object])
+
+    def _print_pretty(
+        self,
+        plain: Callable[..., Any],
+        object: Any,  # noqa: A002 as Python's
+        stream: Any = None,
+        *args: Any,
+        **options: Any,
+    ) -> None:
+        text = self._pretty(lambda *_, **__: None, object, *args, **({"sort_dicts": plain is pprint.pprint} | options))
+        if text is None:
+            plain(object, stream, *args, **options)
+        else:
+            self._checks.call(print)(text, file=stream)
 
     def method(self, called: Callable[..., Any]) -> Callable[..., Any]:
         """A method of a string that Python has, which may be given texts and numbers that only the run knows."""
@@ -283,6 +306,18 @@ class _Json:
     def __call__(self, of: list[Any]) -> str:
         (item,) = resolved_values(of)
         return json.dumps(item, **dict(self.options))
+
+
+@dataclass(frozen=True)
+class _Pretty:
+    """Makes the text of `pprint.pformat` of the one item of a list, in which arrays are as in the text of a list."""
+
+    args: tuple[Any, ...]
+    options: tuple[tuple[str, Any], ...]
+
+    def __call__(self, of: list[Any]) -> str:
+        (item,) = as_python(resolved_values(of))
+        return pprint.pformat(item, *self.args, **dict(self.options))
 
 
 _FORMATTING = frozenset(["format", "format_map"])

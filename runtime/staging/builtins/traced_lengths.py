@@ -21,12 +21,13 @@ from autograph.backends.base import Backend
 from autograph.backends.selected import STAGING
 from autograph.runtime.code.library_table import full_name, is_library
 from autograph.runtime.containers.array_functions import array_of_traced, array_overloads, arrays_of_lists
-from autograph.runtime.containers.iterables import StagedRange, is_symbolic_size
+from autograph.runtime.containers.iterables import StagedRange
 from autograph.runtime.containers.lengths import Count, count_of, counted_in, refused
 from autograph.runtime.containers.padded_arrays import PaddedArray, aligned, elementwise, taken_by_mask
 from autograph.runtime.containers.padded_functions import TABLE, rule_of
 from autograph.runtime.containers.padded_gathers import unique_of
 from autograph.runtime.containers.padded_rules import as_padded_array
+from autograph.runtime.containers.sizes import is_symbolic_size
 from autograph.runtime.containers.transposed import Transposed, takes_transposes
 from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError

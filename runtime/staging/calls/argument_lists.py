@@ -17,6 +17,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.code.library_table import is_library
+from autograph.runtime.containers.sizes import is_of_symbolic_size
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
 from autograph.runtime.containers.traced_sets import is_set
 from autograph.runtime.containers.traced_tuples import TracedTuple
@@ -54,6 +55,8 @@ class ArgumentLists:
 
     def arguments(self, values: Any) -> Any:
         """What Python unpacks for ``*values``."""
+        if is_of_symbolic_size(values, self._operators.backend):
+            values = self._operators.call(list)(values)
         values = self._operators.items_of(values)
         return (Unpacked(values, values.checks),) if is_traced_list(values) else values
 

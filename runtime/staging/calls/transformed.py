@@ -32,22 +32,22 @@ class Memory:
     """What has been made of objects, while they live, and of so many at most."""
 
     def __init__(self) -> None:
-        self._made: dict[int, tuple[Callable[[], Any], Any]] = {}
+        self._made: dict[int, tuple[Callable[[], Any], Any, Any]] = {}
 
     @functools.cached_property
     def guards(self) -> Memory:
         """The same for functions with their writes refused: a transform that keeps traces may hold one that is kept here, too."""
         return Memory()
 
-    def get(self, value: Any) -> Any:
-        """What has been made of it; None if nothing has."""
+    def get(self, value: Any, held: Any = ()) -> Any:
+        """What has been made of it, and of what it held; None if nothing has."""
         known = self._made.get(id(value))
-        return known[1] if known is not None and known[0]() is value else None
+        return known[1] if known is not None and known[0]() is value and known[2] == held else None
 
-    def keep(self, value: Any, made: Any) -> bool:
+    def keep(self, value: Any, made: Any, held: Any = ()) -> bool:
         """Keep what has been made of it; False if it cannot be told how long it lives."""
         try:
-            self._made[id(value)] = weakref.ref(value), made
+            self._made[id(value)] = weakref.ref(value), made, held
         except TypeError:
             return False
         if len(self._made) > _KEPT:
@@ -109,21 +109,22 @@ class Transformed(InTrace):
     def of(self, called: Any) -> Any:
         """What to call in place of a library's function or object; that itself if it wraps no function that is converted."""
         memory = self._memory
-        known = memory.get(called)
+        rules = self._backend.rules_of(called)  # which may be defined again, or after it has been converted
+        known = memory.get(called, rules)
         if known is not None:
             return known
         if _is_method(called):
             return self._method(called)  # created again at each lookup, and so is this
         if not hasattr(called, "__wrapped__") and not _is_partial(called):
             return called
-        if not memory.keep(called, called):  # which what it wraps may refer to
+        if not memory.keep(called, called, rules):  # which what it wraps may refer to
             return called
         try:
-            made = self._around_converted(called, lambda begun: memory.keep(called, begun))
+            made = self._around_converted(called, lambda begun: memory.keep(called, begun, rules))
         except BaseException:
             memory.forget(called)
             raise
-        memory.keep(called, made)
+        memory.keep(called, made, rules)
         return made
 
     def _convert(self, called: Any) -> Any:

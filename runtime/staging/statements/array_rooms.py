@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograph.backends.base import Backend, LoopSpec
-from autograph.runtime.containers.iterables import is_symbolic_size
+from autograph.runtime.containers.sizes import is_symbolic_size
 from autograph.runtime.containers.written_room import Reserved, reserved
 from autograph.runtime.layouts.statement_variables import ArrayWritten, arrays_written
 from autograph.runtime.staging.statements.carry import Carry
