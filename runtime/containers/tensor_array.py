@@ -16,9 +16,8 @@ import numpy as np
 
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.padded_arrays import PaddedArray
-from autograph.runtime.containers.written_room import can_grow, reserved
+from autograph.runtime.containers.written_room import reserved
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.list_room import AT_FIRST
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.typing import ArrayLike, DTypeLike, PyTree, TensorLike
@@ -30,8 +29,8 @@ class TensorArray:
     It is functional: methods that write return a new TensorArray and leave this one unchanged, as in
     ``ta = ta.write(i, value)``. It is a pytree. Elements that were never written read as zeros.
 
-    In a staged loop, a dynamic array has capacity for all that a bounded number of iterations writes, or for ``max_size``
-    elements. Where neither that nor the indices tell how many these are, an `autograph.function` that runs out of capacity is compiled
+    In a staged loop of bounded length, a dynamic array has capacity for all that the loop writes, or for ``max_size``
+    elements. Where the indices do not tell how many these are, an `autograph.function` that runs out of capacity is compiled
     again with more, and other code needs ``max_size``. If the number of elements is traced, `stack` returns an array of
     traced length. A write at a traced index beyond ``size`` or ``max_size`` is dropped.
 
@@ -351,8 +350,6 @@ class TensorArray:
         present: Any = self._known_room() if isinstance(self._count, jax.Array) else self._count
         if room is None:
             room = self._room if not has_bound or present is None else present + bound
-            if room is None and bound is None and isinstance(present, int) and can_grow():
-                room = present + AT_FIRST
         if room is None:
             return self
         cleared = self._with_zeros_beyond()

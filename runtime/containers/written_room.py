@@ -55,11 +55,6 @@ class Reserved:
         LANGUAGE.operators.raise_unless(fits, self.room.outgrown(self.capacity), is_check=True)
 
 
-def can_grow() -> bool:
-    """Whether a program that writes more than there is room for can be run again with more."""
-    return LOCAL.frame is not None and LANGUAGE.operators.can_raise_later(OutOfRoom)
-
-
 def reserved(where: str, name: str, least: Any) -> Reserved:
     """Room for at least so many elements: as many as the program has come to need.
 
