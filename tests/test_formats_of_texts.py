@@ -77,9 +77,34 @@ def test_texts_in_formats_under_transforms():
     assert int(jax.jit(count)(37)) == 5
 
 
+PERCENT = {
+    "integers": lambda n: "%d,%i,%u" % (n, n + 1, n),  # noqa: UP031
+    "width": lambda n: "%5d|%-5d|%05d|%+d|% d" % (n, n, n, n, n),  # noqa: UP031
+    "bases": lambda n: "%x %#X %o %#06x" % (n, n, n, n),  # noqa: UP031
+    "texts": lambda n: "%5s|%-5s|%.2s|%4.1s|%r|%s" % (n, n, n, n, n, n > 1),  # noqa: UP031
+    "names": lambda n: "%(a)d of %(b)s, %(a)03d%%" % {"a": n, "b": "ten"},  # noqa: UP031
+    "characters": lambda n: "%c%c" % (n % 26 + 65, 66),  # noqa: UP031
+    "beside constants": lambda n: "%d %5.1f %s %%" % (n, 2.0, None),  # noqa: UP031
+    "a tuple": lambda n: "%02d:%02d" % divmod(abs(n), 60),
+    "of each other": lambda n: "%6s" % ("%03d" % n),  # noqa: UP031
+}
+
+
+@pytest.mark.parametrize("make", PERCENT.values(), ids=PERCENT)
+def test_percent_formats_are_read(make):
+    compiled = staged.function(lambda n: (make(n), make(n)[::-1], len(make(n))))
+    for n in (0, 7, -12, 4567):
+        assert compiled(jnp.int32(n)) == (make(n), make(n)[::-1], len(make(n)))
+
+
+def test_percent_formats_raise_as_python_does():
+    with pytest.raises(TypeError, match="not enough arguments"):
+        ag.function(lambda n: "%d %d" % (n,))(jnp.int32(1))  # noqa: F507
+    with pytest.raises(TypeError, match="not all arguments"):
+        ag.function(lambda n: "%d" % (n, n))(jnp.int32(1))  # noqa: F507
+
+
 CUT = {
-    "precision": lambda n: "%.2s" % n,  # noqa: UP031
-    "width": lambda n: "%5s" % n,  # noqa: UP031
     "of a list": lambda n: f"{[n]!s:>5}",
 }
 
