@@ -104,6 +104,33 @@ def test_percent_formats_raise_as_python_does():
         ag.function(lambda n: "%d" % (n, n))(jnp.int32(1))  # noqa: F507
 
 
+NAMES = [f"month {k}" * (k % 3 + 1) for k in range(16)]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda name, n: (f"{name} {n:02d}", f"{name:>9}|{n}"[2:]),
+        lambda name, n: "%s %d" % (name, n),  # noqa: UP031
+        lambda name, n: f"{name}: {n / 2:.1f}",
+    ],
+    ids=["read", "percent", "floats"],
+)
+def test_a_number_beside_one_of_many_constants(make):
+    """A branch for each constant, each traced again to find room for its characters, would take a trace for each of their subsets."""
+
+    def date(n):
+        for name in NAMES:  # noqa: B007
+            if n <= 3:
+                break
+            n -= 3
+        return make(name, n)
+
+    compiled = ag.function(date)
+    for n in (0, 5, 48):
+        assert compiled(jnp.int32(n)) == date(n)
+
+
 CUT = {
     "of a list": lambda n: f"{[n]!s:>5}",
 }
