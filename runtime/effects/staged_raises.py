@@ -21,6 +21,7 @@ from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.searched_lists import EmptyListError
 from autograph.runtime.effects.absences import ABSENCES, is_unbound
 from autograph.runtime.effects.as_python import as_now
+from autograph.runtime.effects.growing_texts import is_one_text
 from autograph.runtime.effects.outcomes import (
     ABSENT_WHILE_TRACING,
     absent_in_bare_jit,
@@ -65,14 +66,13 @@ from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.list_room import OutOfRoom
 from autograph.runtime.layouts.objects import attributes_of, with_attributes
-from autograph.runtime.layouts.one_of import candidates_of, each, each_purely, is_one_of, possible_candidates
+from autograph.runtime.layouts.one_of import each, each_purely, is_one_of
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
 from autograph.runtime.layouts.pytrees import for_jax, in_order, is_pytree, tree_leaves, tree_map
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.local_arrays import array_held_by
 from autograph.runtime.tracing.concretization import asks_for_value, of_arrays
-from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import (
     user_location,
 )
@@ -279,7 +279,7 @@ class Raising(InTrace):
     def text_now(self, make: Callable[..., str], *values: Any) -> Any:
         """``make(*values)``: one of several texts if a value is one of several constants, a `TracedText` of traced values."""
         chosen = next(filter(is_one_of, values), None)
-        if chosen is not None and not self._is_one_text(make, values):
+        if chosen is not None and not is_one_text(make, values, _as_read, self.backend.is_traced):
             return each_purely(
                 chosen, lambda one: self.text_now(make, *(one if each is chosen else each for each in values))
             )
@@ -292,19 +292,6 @@ class Raising(InTrace):
             write_as_shown(make, values, lambda: _as_read(values))
             return TracedText(make, tree_map(as_now, read))
         return self._known_text(make, values)
-
-    def _is_one_text(self, make: Callable[..., str], values: tuple[Any, ...]) -> bool:
-        """Whether a text of constants that differ by path, and of traced numbers, is as well read as one text for each constant."""
-        chosen = list(filter(is_one_of, values))
-        others = tree_leaves([value for value in values if not is_one_of(value)]) if is_pytree(values) else []
-        numbers = [leaf for leaf in others if self.backend.is_traced(leaf)]
-        if not numbers or any(len(possible_candidates(each)) == 1 for each in chosen):
-            return False
-        if not all(type(text) is str for each in chosen for text in candidates_of(each)):
-            return False
-        # The branches of one for each would be traced again at each constant, to find room for characters.
-        is_never_read = any(jnp.issubdtype(jnp.result_type(leaf), jnp.inexact) for leaf in numbers)
-        return is_never_read or bool(LANGUAGE.operators.texts.has_characters(TracedText(make, _as_read(values))))
 
     def _known_text(self, make: Callable[..., str], values: tuple[Any, ...]) -> str:
         """The text of values of which none is traced, as far as JAX can flatten them."""
@@ -545,9 +532,7 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
         if scope.caught is not None:
             raise caught_while_tracing(scope.caught)
         # Outside of traces there are no such lists, and results that are no pytrees: lists that hold themselves, say.
-        if STAGING.is_plain(place):
-            return result
-        if is_leaf(result):
+        if STAGING.is_plain(place) or is_leaf(result):
             return result
         is_program = scope.frame is not None and (outer is None or outer.frame is not scope.frame)
         kept = scope.frame.arguments if is_program else ()
