@@ -77,9 +77,61 @@ def test_texts_in_formats_under_transforms():
     assert int(jax.jit(count)(37)) == 5
 
 
+PERCENT = {
+    "integers": lambda n: "%d,%i,%u" % (n, n + 1, n),  # noqa: UP031
+    "width": lambda n: "%5d|%-5d|%05d|%+d|% d" % (n, n, n, n, n),  # noqa: UP031
+    "bases": lambda n: "%x %#X %o %#06x" % (n, n, n, n),  # noqa: UP031
+    "texts": lambda n: "%5s|%-5s|%.2s|%4.1s|%r|%s" % (n, n, n, n, n, n > 1),  # noqa: UP031
+    "names": lambda n: "%(a)d of %(b)s, %(a)03d%%" % {"a": n, "b": "ten"},  # noqa: UP031
+    "characters": lambda n: "%c%c" % (n % 26 + 65, 66),  # noqa: UP031
+    "beside constants": lambda n: "%d %5.1f %s %%" % (n, 2.0, None),  # noqa: UP031
+    "a tuple": lambda n: "%02d:%02d" % divmod(abs(n), 60),
+    "of each other": lambda n: "%6s" % ("%03d" % n),  # noqa: UP031
+}
+
+
+@pytest.mark.parametrize("make", PERCENT.values(), ids=PERCENT)
+def test_percent_formats_are_read(make):
+    compiled = staged.function(lambda n: (make(n), make(n)[::-1], len(make(n))))
+    for n in (0, 7, -12, 4567):
+        assert compiled(jnp.int32(n)) == (make(n), make(n)[::-1], len(make(n)))
+
+
+def test_percent_formats_raise_as_python_does():
+    with pytest.raises(TypeError, match="not enough arguments"):
+        ag.function(lambda n: "%d %d" % (n,))(jnp.int32(1))  # noqa: F507
+    with pytest.raises(TypeError, match="not all arguments"):
+        ag.function(lambda n: "%d" % (n, n))(jnp.int32(1))  # noqa: F507
+
+
+NAMES = [f"month {k}" * (k % 3 + 1) for k in range(16)]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda name, n: (f"{name} {n:02d}", f"{name:>9}|{n}"[2:]),
+        lambda name, n: "%s %d" % (name, n),  # noqa: UP031
+        lambda name, n: f"{name}: {n / 2:.1f}",
+    ],
+    ids=["read", "percent", "floats"],
+)
+def test_a_number_beside_one_of_many_constants(make):
+    """A branch for each constant, each traced again to find room for its characters, would take a trace for each of their subsets."""
+
+    def date(n):
+        for name in NAMES:  # noqa: B007
+            if n <= 3:
+                break
+            n -= 3
+        return make(name, n)
+
+    compiled = ag.function(date)
+    for n in (0, 5, 48):
+        assert compiled(jnp.int32(n)) == date(n)
+
+
 CUT = {
-    "precision": lambda n: "%.2s" % n,  # noqa: UP031
-    "width": lambda n: "%5s" % n,  # noqa: UP031
     "of a list": lambda n: f"{[n]!s:>5}",
 }
 

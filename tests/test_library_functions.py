@@ -51,8 +51,27 @@ def in_a_loop(x):
     return best
 
 
+def frequent(x):
+    values = [1.5, x, 2.0, 1.5, x * x]
+    kept = [v for v in values if v > 1]
+    modes = statistics.multimode(values), statistics.multimode(kept)
+    return statistics.mode(values), statistics.mode(kept), [(len(each), sum(each)) for each in modes]
+
+
+def divided(x):
+    values = [x, 2.0, x * x, 0.25]
+    kept = [v for v in values if v > 0.2]
+    parts = (
+        statistics.quantiles(values, n=10, method="inclusive"),
+        statistics.quantiles(values),
+        statistics.quantiles(kept),
+    )
+    return parts, statistics.harmonic_mean(values), statistics.harmonic_mean([x, 2.0], weights=[1, 3])
+
+
 @pytest.mark.parametrize(
-    "program", [of_displays, of_lists_of_traced_length, of_generators, weighted, in_branches, in_a_loop]
+    "program",
+    [of_displays, of_lists_of_traced_length, of_generators, weighted, in_branches, in_a_loop, frequent, divided],
 )
 def test_of_reals(program):
     agrees_when_compiled(program, (0.5,), (1.5,), (3.0,))
@@ -105,6 +124,9 @@ def median_of_none(n):
         lambda n: math.comb(n, 2 - n),
         lambda n: math.perm(n - 9),
         mean_of_none,
+        lambda n: statistics.mode([v for v in [n, 1] if v > 5]),
+        lambda n: statistics.quantiles([v for v in [n, 1] if v > 3]),
+        lambda n: statistics.harmonic_mean([n - 9, 1]),
         spread_of_one,
         median_of_none,
         lambda n: statistics.mean([]),

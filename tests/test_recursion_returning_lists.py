@@ -118,6 +118,28 @@ def test_elements_of_floats_and_of_strings():
     same(ag.function(of_texts)(jnp.int32(3)), of_texts(3))
 
 
+def nested(n):
+    return "A" if n == 0 else "(" + nested(n - 1) + ")"
+
+
+def chain(n):
+    def show(i, j):
+        return "A%d" % i if i == j else "(" + show(i, i) + show(i + 1, j) + ")"  # noqa: UP031
+
+    return show(0, n)
+
+
+def sides(n):
+    return "L" if n == 1 else ("R" if n == 0 else sides(n // 2) + ("l" if n % 2 else "r") + sides(n // 2 - 1))
+
+
+@pytest.mark.parametrize("program", [nested, chain, sides, lambda n: len(nested(n))])
+def test_constant_texts_that_each_call_makes_longer(program):
+    compiled = ag.function(program)
+    for n in (0, 1, 3):
+        assert compiled(jnp.int32(n)) == program(n)
+
+
 def test_writes_to_what_may_be_the_argument_are_seen_or_refused():
     def f(xs):
         given = [x for x in xs if x > 0]

@@ -113,10 +113,13 @@ class DeferTexts(Rewriter):
                         part.format_spec = value(part.format_spec)
         elif isinstance(node, gast.BinOp):
             node.left = value(node.left)
-            if isinstance(node.op, gast.Mod) and isinstance(node.right, gast.Tuple):
+            is_tuple = isinstance(node.op, gast.Mod) and isinstance(node.right, gast.Tuple)
+            if is_tuple:
                 node.right.elts = [value(part) for part in node.right.elts]
             else:
                 node.right = value(node.right)
+            if isinstance(node.op, gast.Mod):
+                node.left = placed(self.context.call("percent", node.left), node.left)
         else:
             node.args = [value(part) for part in node.args]
             for keyword in node.keywords:

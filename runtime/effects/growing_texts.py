@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,8 @@ from autograph.runtime.effects.traced_texts import DeferredText, TextOfLists, Tr
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import unflatten
 from autograph.runtime.layouts.kinds import Array, Constants, Layout, Maybe, Static, Tree, leaves_of
+from autograph.runtime.layouts.one_of import candidates_of, is_one_of, possible_candidates
+from autograph.runtime.layouts.pytrees import is_pytree, tree_leaves
 from autograph.runtime.layouts.text_kinds import is_text_layout
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
@@ -168,3 +170,22 @@ def are_longer(layout: Layout) -> bool:
         within = [depths[each] for each in depths if text.startswith(each) or text.endswith(each)]
         depths[text] = max(within, default=0) + 1
     return max(depths.values()) > 2 and 2 * sum(depth > 1 for depth in depths.values()) > len(texts)
+
+
+def is_one_text(
+    make: Callable[..., str],
+    values: tuple[Any, ...],
+    as_read: Callable[[Any], Any],
+    is_traced: Callable[[Any], bool],
+) -> bool:
+    """Whether a text of constants that differ by path, and of traced numbers, is as well read as one text for each constant."""
+    chosen = list(filter(is_one_of, values))
+    others = tree_leaves([value for value in values if not is_one_of(value)]) if is_pytree(values) else []
+    numbers = list(filter(is_traced, others))
+    if not numbers or any(len(possible_candidates(each)) == 1 for each in chosen):
+        return False
+    if not all(type(text) is str for each in chosen for text in candidates_of(each)):
+        return False
+    # The branches of one for each would be traced again at each constant, to find room for characters.
+    is_never_read = any(jnp.issubdtype(jnp.result_type(leaf), jnp.inexact) for leaf in numbers)
+    return is_never_read or bool(LANGUAGE.operators.texts.has_characters(TracedText(make, as_read(values))))

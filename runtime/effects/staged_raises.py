@@ -21,6 +21,7 @@ from autograph.runtime.containers.searched_lists import EmptyListError
 from autograph.runtime.containers.sizes import is_symbolic_size
 from autograph.runtime.effects.absences import ABSENCES, is_unbound
 from autograph.runtime.effects.as_python import as_now
+from autograph.runtime.effects.growing_texts import is_one_text
 from autograph.runtime.effects.outcomes import (
     ABSENT_WHILE_TRACING,
     absent_in_bare_jit,
@@ -278,7 +279,7 @@ class Raising(InTrace):
     def text_now(self, make: Callable[..., str], *values: Any) -> Any:
         """``make(*values)``: one of several texts if a value is one of several constants, a `TracedText` of traced values."""
         chosen = next(filter(is_one_of, values), None)
-        if chosen is not None:
+        if chosen is not None and not is_one_text(make, values, _as_read, self.backend.is_traced):
             return each_purely(
                 chosen, lambda one: self.text_now(make, *(one if each is chosen else each for each in values))
             )
@@ -531,9 +532,7 @@ def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, plac
         if scope.caught is not None:
             raise caught_while_tracing(scope.caught)
         # Outside of traces there are no such lists, and results that are no pytrees: lists that hold themselves, say.
-        if STAGING.is_plain(place):
-            return result
-        if is_leaf(result):
+        if STAGING.is_plain(place) or is_leaf(result):
             return result
         is_program = scope.frame is not None and (outer is None or outer.frame is not scope.frame)
         kept = scope.frame.arguments if is_program else ()

@@ -41,6 +41,7 @@ from autograph.runtime.staging.builtins.lists import Lists
 from autograph.runtime.staging.builtins.logs import Logs
 from autograph.runtime.staging.builtins.python_builtins import Builtins
 from autograph.runtime.staging.builtins.reductions import Reductions
+from autograph.runtime.staging.builtins.text_parts import PercentForm
 from autograph.runtime.staging.builtins.texts import Texts
 from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
@@ -207,6 +208,7 @@ class Operators(InTrace):
     raise_unless = _operator(raising, Raising.raise_unless)
     text = _operator(raising, Raising.text)
     text_now = _operator(raising, Raising.text_now)
+    percent = PercentForm
     handlers = _operator(raising, Raising.handlers)
     tried = _operator(raising, Raising.tried)
     finally_block = _operator(raising, Raising.finally_block)

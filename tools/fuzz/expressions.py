@@ -13,6 +13,7 @@ NUMBER, WIDE, OPTION = "n", "u", "o"
 SCALARS = (INT, FLOAT, BOOL)
 LENGTH = 3  # of every vector
 ROWS = 2  # of every matrix
+PERCENT = ("'%d'", "'%5d|'", "'%-4i|'", "'%+d'", "'%s-'", "'%x'", "'%03d%%'")
 
 
 @dataclass
@@ -130,6 +131,7 @@ class Expressions:
             (1, lambda: f"abs({e(INT)})"),
             (1, lambda: f"{pick(('min', 'max'))}({e(INT)}, {e(INT)})"),
             (1, lambda: f"int({e(pick((FLOAT, BOOL)))})"),
+            (1, lambda: f"len({pick(PERCENT)} % int({e(INT)}))"),
         ]
         if self.scope.readable(INTS):
             makers.append((1, lambda: f"sum({pick(self.scope.readable(INTS))})"))

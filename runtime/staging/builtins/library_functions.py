@@ -365,6 +365,56 @@ def _variance(check: Check, data: Any, xbar: Any = None, mu: Any = None, *, erro
     return math.sqrt(variance) if name in ("stdev", "pstdev") else variance
 
 
+def _mode(check: Check, data: Any, *, error: Any, name: str) -> Any:
+    values = list(data)
+    check(len(values) >= 1, error, "no mode for empty data")
+    counts = [max(values.count(value), 1) for value in values]  # NaN, which equals nothing, is there once
+    return values[counts.index(max(counts))]
+
+
+def _multimode(check: Check, data: Any, *, error: Any, name: str) -> Any:
+    values = list(data)
+    counts = [max(values.count(value), 1) for value in values]  # NaN, which equals nothing, is there once
+    most = max(counts, default=0)
+    return [value for k, value in enumerate(values) if counts[k] == most and value not in values[:k]]
+
+
+def _quantiles(check: Check, data: Any, *, n: Any = 4, method: str = "exclusive", error: Any, name: str) -> Any:
+    check(n >= 1, error, "n must be at least 1")
+    values = sorted(data)
+    size = len(values)
+    check(size >= 2, error, "must have at least two data points")
+    if method not in ("exclusive", "inclusive"):
+        raise ValueError(f"Unknown method: {method!r}")
+    found = []
+    for i in range(1, n):
+        if method == "inclusive":
+            place = i * (size - 1)
+            j = place // n
+        else:
+            place = i * (size + 1) - n
+            j = min(max(place // n, 0), size - 2)
+        part = place - j * n
+        found.append((values[j] * (n - part) + values[j + 1] * part) / n)
+    return found
+
+
+def _harmonic_mean(check: Check, data: Any, weights: Any = None, *, error: Any, name: str) -> Any:
+    values = list(data)
+    check(len(values) >= 1, error, "harmonic_mean requires at least one data point")
+    weights = [1 for _ in values] if weights is None else list(weights)
+    check(len(values) == len(weights), error, "Number of weights does not match data size")
+    none_below = all(value >= 0 for value in values) and all(weight >= 0 for weight in weights)
+    check(none_below, error, "harmonic mean does not support negative values")
+    total = 0.0
+    for k in range(len(values)):
+        if weights[k] != 0:
+            if values[k] == 0:
+                return 0.0
+            total += weights[k] / values[k]
+    return sum(weights) / total
+
+
 _OF_MATH: Mapping[Any, Callable[..., Any]] = types.MappingProxyType(
     {math.prod: _prod, math.factorial: _factorial, math.perm: _perm, math.comb: _comb}
 )
@@ -376,6 +426,7 @@ _OF_STATISTICS: Mapping[str, Callable[..., Any]] = types.MappingProxyType(
     dict.fromkeys(("mean", "fmean"), _mean)
     | dict.fromkeys(("median", "median_low", "median_high"), _median)
     | dict.fromkeys(("variance", "pvariance", "stdev", "pstdev"), _variance)
+    | {"mode": _mode, "multimode": _multimode, "quantiles": _quantiles, "harmonic_mean": _harmonic_mean}
 )
 
 

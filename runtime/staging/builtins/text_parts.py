@@ -14,7 +14,7 @@ import numpy as np
 from autograph.runtime.containers.lengths import is_count, is_integer
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
 from autograph.runtime.containers.traced_tuples import TracedTuple
-from autograph.runtime.effects.traced_texts import TracedText
+from autograph.runtime.effects.traced_texts import TracedText, character
 from autograph.runtime.layouts.one_of import candidates_of, is_one_of
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.staging.builtins.text_formats import is_integer_form, is_text_form
@@ -151,6 +151,53 @@ class _MarkedText(str):
         if not is_text_form(form) or has_contents(self._of.value):
             raise _NotWritten
         return self._of.marked(Wide(form))
+
+
+class PercentForm(str):
+    """The left operand of ``"…" % values``, which can also write marks."""
+
+    def __mod__(self, values: Any) -> str:
+        items = values.values() if type(values) is dict else values if isinstance(values, tuple) else (values,)
+        if not any(isinstance(item, _Mark) for item in items):
+            return super().__mod__(values)
+        pending, texts, end = iter(items), [], 0
+        for place in _PLACE.finditer(self):
+            texts.append(self[end : place.start()])
+            end = place.end()
+            name, form, kind = place.groups()
+            if kind == "%":
+                texts.append("%")
+                continue
+            item = values[name] if name is not None else next(pending)
+            texts.append(_written(item, form, kind) if isinstance(item, _Mark) else f"%{form}{kind}" % (item,))
+        if "%" in (rest := self[end:]) or (type(values) is not dict and next(pending, self) is not self):
+            raise _NotWritten
+        return "".join([*texts, rest])
+
+
+# The name, the flags, width and precision, and the kind.
+_PLACE = re.compile(r"%(?:\((\w+)\))?([-+ #0]*[0-9]*(?:\.[0-9]+)?)([a-zA-Z%])")
+_PERCENT = re.compile(r"([-+ #0]*)([0-9]*)(?:\.([0-9]+))?")
+
+
+def _written(mark: _Mark, form: str, kind: str) -> str:
+    """A mark in a place of a ``%`` format, as `format` writes it."""
+    parts = _PERCENT.fullmatch(form)
+    assert parts is not None
+    flags, width, most = parts.groups()
+    side = "<" if "-" in flags else ""
+    if kind in "sra":
+        shown = str(mark) if kind == "s" else repr(mark)
+        text = f"{side or '>'}{width}" if width else ""
+        return format(shown, text if most is None else f"{text}.{most}")
+    if kind == "c" and not form and not isinstance(mark.value, TracedText) and is_integer(mark.value):
+        return mark.marked(character)
+    if kind not in "diuoxX" or most is not None:
+        raise _NotWritten
+    sign = "+" if "+" in flags else " " if " " in flags else ""
+    prefix = "#" if "#" in flags and kind in "oxX" else ""
+    zeros = "0" if "0" in flags and not side and width else ""
+    return format(mark, f"{side}{sign}{prefix}{zeros}{width}{'d' if kind in 'iu' else kind}")
 
 
 def _is_text(value: Any) -> bool:

@@ -17,7 +17,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import Place, Region
 from autograph.runtime.layouts.describe import describe, typed
 from autograph.runtime.layouts.join import Joiner
-from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, leaves_of
+from autograph.runtime.layouts.kinds import ABSENT, Array, Constants, Layout, leaves_of
 from autograph.runtime.layouts.list_room import RoomInRecursion
 from autograph.runtime.layouts.mismatches import sides
 from autograph.runtime.layouts.sides import injected, with_numbers
@@ -39,6 +39,7 @@ from autograph.runtime.staging.policy.recursive_code import cells_around, cells_
 from autograph.runtime.tracing.recording import LOCAL
 
 _PASSES = 8
+_FEW = 4  # constant texts, by path, that may be all there are
 
 
 class FunctionTraces(InTraceOfCalls):
@@ -89,7 +90,8 @@ class FunctionTraces(InTraceOfCalls):
             return False
         values = known.layout, self._typed(layout, traced)
         before, after = map(places_of_growing, map(value_in, values) if known.hands_back else values)
-        grown = {k for k in before.keys() & after.keys() if self._differ(before[k], after[k])}
+        both = before.keys() & after.keys()
+        grown = {k for k in both if self._differ(before[k], after[k]) or _gets_longer(before[k], after[k])}
         for k in sorted(grown, key=str):
             name = f"the {'text' if is_text_layout(after[k]) else 'list'} that {marker.name} returns{'' if k is None else f' as item {k}'}"
             room = RoomInRecursion(marker.where, name, rooms, function=marker.name)
@@ -273,3 +275,10 @@ class FunctionTraces(InTraceOfCalls):
         for one, other in itertools.combinations(found, 2):
             if found[one] is found[other] or not marks[one].isdisjoint(marks[other]):
                 known.same.add((one, other))
+
+
+def _gets_longer(one: Layout, other: Layout) -> bool:
+    """Whether texts are more than a few constants, of which each trace finds longer ones: there is no end to these."""
+    if not (isinstance(one, Constants) and isinstance(other, Constants)) or len(other.candidates) <= _FEW:
+        return False
+    return max(map(len, other.candidates)) > max(map(len, one.candidates))
