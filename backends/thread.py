@@ -36,6 +36,8 @@ class _Thread(threading.local):
       roots: what leads to the objects from outside that function, by name.
       written: by id, the containers outside the function traced now that its program writes when it runs.
       asked: the identities of the containers of Python's whose contents the trace has asked for.
+      called_later: where the functions are defined that the program traced now calls when it runs, see `code_names.place_of`.
+      called_now: where those are that its trace calls; None outside of traces.
       facts: what the branches being traced know: for each ``present`` of an `Optional`, by identity, whether it is true there;
         for the number of a `OneOf`, which candidates it may be.
       blocks: the traces of the blocks of statements that are being traced, outermost first.
@@ -68,6 +70,8 @@ class _Thread(threading.local):
         self.receivers: list[Any] = []
         self.written: dict[int, Any] = {}
         self.asked: set[int] = set()
+        self.called_later: set[Any] = set()
+        self.called_now: set[Any] | None = None
         self.facts: list[tuple[Any, Any]] = []
         self.blocks: list[Any] = []
         self.paths: list[tuple[Any, bool, Any]] = []

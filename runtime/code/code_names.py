@@ -95,9 +95,18 @@ def names_in(code: types.CodeType) -> frozenset[str]:
     return frozenset(name for part in codes_in(code) for name in part.co_names)
 
 
+PlaceOfCode = tuple[str, int, str]
+"""The file, first line and name of a function, which the code that is made of it by conversion has too."""
+
+
+def place_of(code: types.CodeType) -> PlaceOfCode:
+    """Where the function of this code is defined."""
+    return code.co_filename, code.co_firstlineno, code.co_name
+
+
 @functools.lru_cache(maxsize=1024)
-def names_of(code: types.CodeType) -> Names:
-    """The names of a code object and of those within it."""
+def names_of(code: types.CodeType, left_out: frozenset[PlaceOfCode] = frozenset()) -> Names:
+    """The names of a code object and of those within it, but for functions that are defined in some places."""
     found: dict[str, set[Any]] = {kind: set() for kind in _OPERATIONS}
     found["used"] = set()
     instructions = [each for each in dis.get_instructions(code) if each.opname not in ("SWAP", "CACHE")]
@@ -110,8 +119,8 @@ def names_of(code: types.CodeType) -> Names:
     found["texts"] = set(_texts(code.co_consts))
     found["computed"] = set(patterns_of(instructions))
     for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            inner = names_of(constant)
+        if isinstance(constant, types.CodeType) and place_of(constant) not in left_out:
+            inner = names_of(constant, left_out)
             for kind, names in found.items():
                 names |= getattr(inner, kind)
     # What is local to the function, or to one within it, is not from outside.
@@ -203,6 +212,7 @@ class Readers:
     """Functions that a call may run, as far as they are the user's, and the names that they read together.
 
     Attributes:
+      left_out: where the functions are defined that are not looked at.
       globals: by identity, each namespace with the names read of it.
       stored_globals: each name that is assigned, with the identity of its namespace.
       cells: by identity, each closure variable that is read, with its name.
@@ -211,8 +221,9 @@ class Readers:
       used: the names that are read to more than count.
     """
 
-    def __init__(self, base: Readers | None = None) -> None:
+    def __init__(self, base: Readers | None = None, left_out: frozenset[PlaceOfCode] = frozenset()) -> None:
         """Start with the names, not the globals and closure variables, of ``base``."""
+        self.left_out: frozenset[PlaceOfCode] = left_out if base is None else base.left_out
         self.globals: dict[int, tuple[dict[str, Any], set[str]]] = {}
         self.cells: dict[int, tuple[types.CellType, str]] = {}
         self.stored_globals: set[tuple[int, str]] = set() if base is None else set(base.stored_globals)
@@ -267,9 +278,9 @@ class Readers:
             for function in user_functions(pending.pop()):
                 cells = function.__closure__ or ()
                 key = (function.__code__, id(function.__globals__), *map(id, cells))
-                if key not in self._seen:
+                if key not in self._seen and place_of(function.__code__) not in self.left_out:
                     self._seen.add(key)
-                    names = names_of(function.__code__)
+                    names = names_of(function.__code__, self.left_out)
                     self._add(function, names, cells)
                     pending += _functions_read(function, names, cells)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from autograph.backends.selected import STAGING
 from autograph.runtime.effects.as_python import as_now
+from autograph.runtime.effects.called_later import note_called_later
 from autograph.runtime.effects.failed_calls import FailedCall, in_callback, with_number
 from autograph.runtime.effects.raising import check_finally, leave
 from autograph.runtime.effects.remaking import made_again
@@ -269,6 +270,7 @@ def _called(func: Callable[..., Any], inp: Sequence[Any], result: Any, convert: 
         return tree_map(jnp.asarray, call(*operands))
     check_finally(user_location, "calls Python")
     refuse_written_state(func, name)
+    note_called_later(func)
     count_effect()
     if not _may_span_devices():
         return STAGING.call_python(in_callback(call), types, operands)

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from autograph.runtime.code.code_names import Readers
+from autograph.runtime.code.code_names import PlaceOfCode, Readers
 from autograph.runtime.code.generated import Check
 from autograph.runtime.function.assignments import Left, Place, Places
 from autograph.runtime.function.reads import Reads, Root, places_of
@@ -58,6 +58,8 @@ class Captures:
         self._tracers: list[int] = []  # the threads that trace the function now
         self._written: dict[int, Any] = {}
         self._asked: set[int] = set()
+        self._called_later: set[PlaceOfCode] = set()
+        self._called_now: set[PlaceOfCode] = set()
         self._counts = itertools.count()
         self._lefts: dict[Any, Left] = {}
         self.places: OutsidePlaces | None = None
@@ -82,8 +84,11 @@ class Captures:
             self._tracing.wait_for(lambda: not self._tracers or threading.get_ident() in self._tracers)
             yield
 
-    def alone(self, is_asked: bool) -> contextlib.AbstractContextManager[Any]:
-        """While no other thread is in this for the function, which may assign what others read; if asked, and no trace is around it."""
+    def while_called(self, is_asked: bool) -> contextlib.AbstractContextManager[Any]:
+        """While a program of the function is called: if asked, and no trace is around it, with no other thread in this for the function."""
+        if LOCAL.called_now is not None:  # a trace is around it, whose program calls what this one does
+            LOCAL.called_later |= self._called_later
+            LOCAL.called_now |= self._called_now
         is_outermost = LOCAL.frame is None and not LOCAL.in_callback
         return self._alone if is_asked and is_outermost else contextlib.nullcontext()
 
@@ -92,6 +97,8 @@ class Captures:
         """While the function is traced for this signature, by this thread."""
         outer, LOCAL.written = LOCAL.written, {}
         outer_asked, LOCAL.asked = LOCAL.asked, set()
+        outer_later, LOCAL.called_later = LOCAL.called_later, set()
+        outer_now, LOCAL.called_now = LOCAL.called_now, set()
         around = LOCAL.outside, LOCAL.roots
         LOCAL.outside = lambda value: self._name_of(value, signature)
         LOCAL.roots = lambda: self.outside(signature)
@@ -103,6 +110,10 @@ class Captures:
             outer |= LOCAL.written
             outer_asked |= LOCAL.asked
             LOCAL.asked = outer_asked
+            outer_later |= LOCAL.called_later
+            if outer_now is not None:
+                outer_now |= LOCAL.called_now
+            LOCAL.called_later, LOCAL.called_now = outer_later, outer_now
             LOCAL.written, (LOCAL.outside, LOCAL.roots) = outer, around
 
     def _name_of(self, value: Any, signature: CallSignature) -> str | None:
@@ -125,13 +136,24 @@ class Captures:
             is_own = root.value is self._function and not has_defaults
             yield root.label, (getattr(root.value, "__closure__", None) if is_own else root.value)
 
-    def leave_out_written(self) -> None:
-        """Look no longer at the containers that the program traced now writes when it runs, and no trace has read."""
+    def leave_out_run_time(self) -> None:
+        """Look no longer at what only matters when the programs run.
+
+        That is the containers that the program traced now writes and no trace has read, and what is read by functions that
+        programs call from callbacks, and no trace has called.
+        """
         self._asked |= LOCAL.asked
-        left_out = {key: owner for key, owner in (self._written | LOCAL.written).items() if key not in self._asked}
-        if left_out.keys() != self._written.keys():
-            self._written = left_out
-            self.refresh()
+        self._called_later |= LOCAL.called_later
+        self._called_now |= LOCAL.called_now or set()
+        written = {key: owner for key, owner in (self._written | LOCAL.written).items() if key not in self._asked}
+        functions = frozenset(self._called_later - self._called_now)
+        if written.keys() == self._written.keys() and functions == self._readers.left_out:
+            return
+        self._written = written
+        if functions != self._readers.left_out:
+            self._readers = Readers(left_out=functions)
+            self._readers.add(self._function)
+        self.refresh()
 
     def refresh(self) -> Any:
         """Look again at everything, and return the key."""

@@ -301,7 +301,7 @@ class Function(Made, Generic[P, R], Forwarding):
         while True:
             captures = self._look_at_captures()
             try:
-                with captures.alone(captures.places is not None):
+                with captures.while_called(captures.places is not None):
                     return call(tuple(args), kwargs)
             except StagingError as error:
                 if not take_up(self, error):
@@ -339,7 +339,7 @@ class Function(Made, Generic[P, R], Forwarding):
         self, signature: CallSignature, entry: Entry, values: Any, arrays: Sequence[Any], call: Callable[[Entry], Any]
     ) -> Any:
         """Call the program of a signature, ``entry``, or the one that writes into ``arrays``, the caller's own."""
-        with self._looked_at_captures().alone(not entry.program.is_recorded):
+        with self._looked_at_captures().while_called(not entry.program.is_recorded):
             if LOCAL.followed is not None or has_numpy(arrays):
                 return call_writing(self, signature, entry, arrays, callers_arrays(values, arrays), call)
             with calling_for(()):
@@ -492,7 +492,7 @@ class Function(Made, Generic[P, R], Forwarding):
                     taken = None if captures.places is None or not signature.taken else captures.places.taken(signature)
                     run = functools.partial(converted, *args, **kwargs)
                     result, left = (run(), {}) if taken is None else traced_with(taken, captures.variables(), run)
-                    captures.leave_out_written()
+                    captures.leave_out_run_time()
                     entry, function = mine(), owner()
                     assert entry is not None
                     if function is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import contextlib
 import copy
 import dataclasses
 import functools
@@ -22,6 +23,8 @@ from autograph.runtime.containers.array_functions import function_of_method, has
 from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_tuples import TracedTuple
+from autograph.runtime.effects.callbacks import numpy_function, py_function
+from autograph.runtime.effects.called_later import note_called_later, note_called_now, nothing_called_now
 from autograph.runtime.effects.raise_sites import refusing_tracers_shown
 from autograph.runtime.effects.raising import current, through_control_flow
 from autograph.runtime.effects.written_state import refuse_written_state
@@ -210,6 +213,7 @@ class Calls(InTrace):
         return self._builtin(function) if type(function) is types.BuiltinFunctionType else function
 
     def _function(self, function: types.FunctionType) -> Any:
+        note_called_now(function)
         if function.__dict__.get(_UNCONVERTED):
             return function
         known = TABLE.of(function)
@@ -379,23 +383,27 @@ class Calls(InTrace):
         is_of_jax = is_transform(called)
         takes_tree = TABLE.of(called).takes_tree
         takes_pytrees = is_of_jax or is_of_pytrees(called) or type(called).__module__.startswith("jax.")
-        calls_at_run_time = isinstance(called, types.FunctionType) and called in _CALLING_AT_RUN_TIME
+        is_of_jax_at_run_time = isinstance(called, types.FunctionType) and called in _CALLING_AT_RUN_TIME
+        calls_at_run_time = is_of_jax_at_run_time or called is py_function or called is numpy_function
         convert = self.convert_function
         if is_of_jax:  # which compares the structures of results and operands
             convert = functools.partial(returning_plain_lists, convert)
 
         @functools.wraps(called, updated=())
         def call(*args: Any, **kwargs: Any) -> Any:
-            if calls_at_run_time:
-                refuse_written_state(args[0] if args else kwargs.get("callback"), called.__name__)
+            if is_of_jax_at_run_time:
+                callback = args[0] if args else kwargs.get("callback")
+                refuse_written_state(callback, called.__name__)
+                note_called_later(callback)
             if takes_pytrees:  # to which a list is not what a subclass of it is
                 args = tuple(map(as_argument, args))
                 kwargs = {key: as_argument(value) for key, value in kwargs.items()}
             tree, args = (args[:1], args[1:]) if takes_tree else ((), args)
             if is_of_jax and not takes_tree and args and not isinstance(args[0], type):
                 args = (self._object_converted(args[0]), *args[1:])
-            args = tree + each_function(convert, args)
-            kwargs = {key: convert(value) for key, value in kwargs.items()}
+            with nothing_called_now() if calls_at_run_time else contextlib.nullcontext():
+                args = tree + each_function(convert, args)
+                kwargs = {key: convert(value) for key, value in kwargs.items()}
             if is_of_jax and called.__name__ in _CONTROL_FLOW:
                 return through_control_flow(lambda: called(*args, **kwargs))
             return called(*args, **kwargs)
