@@ -15,9 +15,11 @@ def is_symbolic_size(value: Any) -> bool:
     """Whether this is a size that is known only at run time (`jax.export`'s symbolic dimensions): no array, but JAX
     makes one of it.
     """
-    return (
-        hasattr(type(value), "__jax_array__") and not hasattr(value, "shape") and hasattr(type(value), "__floordiv__")
-    )
+    kind = type(value)
+    is_of_jax = hasattr(kind, "__jax_array__") and kind.__module__.startswith(
+        "jax."
+    )  # no choice, which looks like what it chooses
+    return is_of_jax and not hasattr(value, "shape") and hasattr(kind, "__floordiv__")
 
 
 def is_of_symbolic_size(value: Any, backend: Backend) -> bool:

@@ -13,7 +13,7 @@ NUMBER, WIDE, OPTION = "n", "u", "o"
 SCALARS = (INT, FLOAT, BOOL)
 LENGTH = 3  # of every vector
 ROWS = 2  # of every matrix
-PERCENT = ("'%d'", "'%5d|'", "'%-4i|'", "'%+d'", "'%s-'", "'%x'", "'%03d%%'")
+PERCENT = ("'%d'", "'%5d.'", "'%-4i.'", "'%+d'", "'%s-'", "'%x'", "'%03d%%'")
 
 
 @dataclass
