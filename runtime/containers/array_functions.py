@@ -16,6 +16,7 @@ import numpy as np
 from autograph.backends.selected import STAGING
 from autograph.runtime.code.array_facts import facts_of
 from autograph.runtime.code.library_table import full_name
+from autograph.runtime.containers.sizes import is_symbolic_size
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
 from autograph.runtime.containers.writing_functions import DRAWING, WRITING, at, into, itself_or, nan_to_num
 from autograph.runtime.errors import StagingError
@@ -153,10 +154,10 @@ def array_of_traced(value: Any) -> Any:
 
 
 def has_tracer(value: Any) -> bool:
-    """Whether a value, or an item of a list or tuple, is traced."""
+    """Whether a value, or an item of a list or tuple, is traced, or a symbolic size."""
     if (items := items_of_sequence(value)) is not None:
         return any(map(has_tracer, items))
-    return isinstance(value, TracedList) or isinstance(value_of(value), jax.core.Tracer)
+    return isinstance(value, TracedList) or isinstance(value_of(value), jax.core.Tracer) or is_symbolic_size(value)
 
 
 def _numpy_twins() -> dict[Any, Callable[..., Any]]:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.selected import STAGING
+from autograph.runtime.containers.sizes import at_most
 from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
@@ -163,11 +164,11 @@ def most_taken(key: slice, capacity: int) -> int:
         return capacity
     most = capacity
     if stop is None and start is not None and start is not ... and start < 0:
-        most = min(capacity, -start)
+        most = at_most(capacity, -start)
     elif isinstance(stop, int) and isinstance(start, int | None) and (start or 0) >= 0 and stop >= 0:
-        most = min(capacity, max(0, stop - (start or 0)))
+        most = at_most(capacity, max(0, stop - (start or 0)))
     elif isinstance(stop, int) and stop >= 0:
-        most = min(capacity, stop)
+        most = at_most(capacity, stop)
     return -(-most // step)
 
 

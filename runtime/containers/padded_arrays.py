@@ -77,9 +77,9 @@ class PaddedArray:
         return self.count.value
 
     @property
-    def capacity(self) -> int:
-        """For how many there is room."""
-        return int(self.values.shape[0])
+    def capacity(self) -> Any:
+        """For how many there is room: a size, which may be symbolic."""
+        return self.values.shape[0]
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], None]:
         return (self.values, self.length), None

@@ -52,6 +52,14 @@ def shorter(a: Any, b: Any) -> Any:
         return jnp.minimum(jnp.asarray(a), jnp.asarray(b))
 
 
+def at_most(size: Any, number: int) -> Any:
+    """The smaller of a size and a number; of a symbolic size, of which that is not known, the number."""
+    try:
+        return min(size, number)
+    except jax.errors.InconclusiveDimensionOperation:
+        return number
+
+
 def holds_sizes(*values: Any) -> bool:
     """Whether a symbolic size is an item of one of these, such as a shape."""
     return any(isinstance(value, tuple | list) and any(map(is_symbolic_size, value)) for value in values)

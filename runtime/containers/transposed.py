@@ -81,8 +81,10 @@ class Transposed:
         return Transposed(found) if isinstance(found, PaddedArray) and found.ndim == 2 else found
 
     def __repr__(self) -> str:
-        resolved = self.resolve()
-        return f"<the transpose of {self.T!r}>" if resolved is self else repr(resolved)
+        is_resolved = (
+            hasattr(self.T.values, "shape") and self.resolve() is not self
+        )  # not what is printed of a signature
+        return repr(self.resolve()) if is_resolved else f"<the transpose of {self.T!r}>"
 
     def __jax_array__(self) -> Any:
         return self.resolve()

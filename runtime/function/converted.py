@@ -43,6 +43,7 @@ from autograph.runtime.tracing.concretization import (
     name_arrays,
     refuse_concretization,
     refuse_leaked,
+    refuse_open_sizes,
     refuse_unsorted_keys,
     refuse_write_of_flax,
 )
@@ -85,6 +86,7 @@ def boundary(
             if cause is not None:
                 raise cause from None
             refuse_leaked(error, f.__qualname__)  # first: its text names a tracer, as do the texts of the others
+            refuse_open_sizes(error, made.converter.is_converted_code)
             refuse_concretization(error, made.converter.is_converted_code, method)
             refuse_unsorted_keys(error, made.converter.is_converted_code)
             refuse_write_of_flax(error, made.converter.is_converted_code)

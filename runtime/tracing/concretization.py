@@ -158,6 +158,24 @@ def asks_for_value(error: BaseException) -> bool:
     return isinstance(error, TypeError) and _is_about_a_tracer(error) and not _is_of_operands(error)
 
 
+def refuse_open_sizes(error: BaseException, is_converted: Callable[[types.CodeType], bool]) -> None:
+    """Say of an error about a symbolic size that had to be a number which line of the user's it is at, and what to do.
+
+    Raises:
+      StagingError: it is such an error.
+    """
+    if not isinstance(error, jax.errors.InconclusiveDimensionOperation):
+        return
+    position = user_position(
+        error.__traceback__, lambda code: is_converted(code) or not is_of_library(code.co_filename)
+    )
+    where = describe_location(*position[:2]) if position is not None else "an unknown line"
+    raise StagingError(
+        f"{where}\n  This depends on the size of an array, which is symbolic here: {str(error).strip().splitlines()[0]}\n"
+        "  Use operations that hold for every size, or trace for each: give the specification a size, or none."
+    ) from None
+
+
 def refuse_concretization(
     error: BaseException, is_converted: Callable[[types.CodeType], bool], method: str | None
 ) -> None:

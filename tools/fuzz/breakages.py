@@ -63,7 +63,7 @@ def _or_for_and() -> None:
 def _branch_writes_stay() -> None:
     """What a branch writes to an attribute or a container stays written when it is not taken."""
 
-    def touch(self: Any, place: Any) -> None:
+    def touch(self: Any, place: Any, again: bool = False) -> None:
         """Nobody is told."""
 
     _JOURNAL.touch = touch
