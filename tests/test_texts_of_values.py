@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pprint
 import reprlib
 import string
 import urllib.parse
@@ -132,7 +131,6 @@ def test_what_needs_a_python_value_is_refused_with_the_line(use):
     [
         lambda x: string.Template("x is $x").substitute(x=x),
         lambda x: string.Formatter().format("{}", x),
-        lambda x: pprint.pformat([x]),
         lambda x: reprlib.repr([x]),
         lambda x: urllib.parse.urlencode({"x": x}),
         lambda x: x.__str__(),
