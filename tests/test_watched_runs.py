@@ -19,7 +19,7 @@ _KEPT = []
 # Where frames, reference counts or the collector are asked for, and why what a program means does not depend on it.
 ASKED = {
     "autograph._convert": "holds off the collector while trees are made, for speed",
-    "autograph.backends.xla.symbolic_sizes": "tells who compared symbolic sizes, for which `jax.export` has no answer",
+    "autograph.backends.xla.compared_sizes": "tells who compared symbolic sizes, for which `jax.export` has no answer",
     "autograph.runtime.function.converted": "what functions that are not converted have passed on, to refuse writes to it",
     "autograph.runtime.heap.object_graph": "what a generator that waits holds, to find tracers in it",
     "autograph.runtime.function.notebooks": "the number of the cell that is running, for messages",

@@ -16,6 +16,12 @@ ROWS = 2  # of every matrix
 PERCENT = ("'%d'", "'%5d.'", "'%-4i.'", "'%+d'", "'%s-'", "'%x'", "'%03d%%'")
 
 
+def _whole(number: str) -> str:
+    """The expression of a number as a whole one: of some, how long a text of it is."""
+    form = dict(enumerate(PERCENT)).get(len(number) % (2 * len(PERCENT)))
+    return f"int({number})" if form is None else f"len({form} % int({number}))"
+
+
 @dataclass
 class Callee:
     """A function of the program that expressions may call.
@@ -130,8 +136,7 @@ class Expressions:
             (1, lambda: f"(-{e(INT)})"),
             (1, lambda: f"abs({e(INT)})"),
             (1, lambda: f"{pick(('min', 'max'))}({e(INT)}, {e(INT)})"),
-            (1, lambda: f"int({e(pick((FLOAT, BOOL)))})"),
-            (1, lambda: f"len({pick(PERCENT)} % int({e(INT)}))"),
+            (1, lambda: _whole(e(pick((FLOAT, BOOL))))),
         ]
         if self.scope.readable(INTS):
             makers.append((1, lambda: f"sum({pick(self.scope.readable(INTS))})"))
