@@ -125,7 +125,7 @@ def median_of_none(n):
         lambda n: math.perm(n - 9),
         mean_of_none,
         lambda n: statistics.mode([v for v in [n, 1] if v > 5]),
-        lambda n: statistics.quantiles([v for v in [n, 1] if v > 3]),
+        lambda n: statistics.quantiles([v for v in [n, 1] if v > 5]),
         lambda n: statistics.harmonic_mean([n - 9, 1]),
         spread_of_one,
         median_of_none,
@@ -138,6 +138,19 @@ def test_errors_are_those_of_python(call):
     with pytest.raises(type(wanted.value)) as found:
         ag.function(call)(jnp.int32(4))
     assert str(found.value) == str(wanted.value)
+
+
+def test_quantiles_of_one_value_are_those_of_this_python():
+    """Python 3.13 gives the value itself; earlier ones raise."""
+
+    def quartiles(a, b):
+        try:
+            return statistics.quantiles([v for v in [a, b] if v > 3])
+        except statistics.StatisticsError as problem:
+            return [str(problem)]
+
+    for values in ((4.0, 1.0), (4.0, 6.0)):
+        assert list(ag.function(quartiles)(*map(jnp.float32, values))) == quartiles(*values)
 
 
 def test_floats_are_no_whole_numbers():

@@ -379,11 +379,19 @@ def _multimode(check: Check, data: Any, *, error: Any, name: str) -> Any:
     return [value for k, value in enumerate(values) if counts[k] == most and value not in values[:k]]
 
 
+_ONE_VALUE_HAS_QUANTILES = sys.version_info >= (3, 13)
+
+
 def _quantiles(check: Check, data: Any, *, n: Any = 4, method: str = "exclusive", error: Any, name: str) -> Any:
     check(n >= 1, error, "n must be at least 1")
     values = sorted(data)
     size = len(values)
-    check(size >= 2, error, "must have at least two data points")
+    if _ONE_VALUE_HAS_QUANTILES:
+        check(size >= 1, error, "must have at least one data point")
+        if size == 1:
+            return [values[0]] * (n - 1)
+    else:
+        check(size >= 2, error, "must have at least two data points")
     if method not in ("exclusive", "inclusive"):
         raise ValueError(f"Unknown method: {method!r}")
     found = []
