@@ -219,6 +219,7 @@ def test_the_program_that_is_dropped_was_used_before_the_others(times):
         ("one array, symbolic dimension", ["call"]),
         ("a method", ["__get__", "call"]),
         ("ten Variables written", ["call", "call"]),
+        ("a function that may raise", ["call", "call", "tree_unflatten", "__init__", "check"]),
     ],
 )
 def test_frames_of_ours_in_a_call(name, frames, monkeypatch):
@@ -397,6 +398,49 @@ def test_a_concrete_function_outlives_its_function():
     assert concrete(jnp.ones(3)).tolist() == [2] * 3 and concrete(jnp.ones(2)).tolist() == [2] * 2
 
 
+def root(x):
+    if x.sum() < 0:
+        raise ValueError(f"no root of {x.sum()}")
+    return jnp.sqrt(x)
+
+
+def number_of_halves(x):
+    x, halves = x.sum(), []
+    while x > 1:
+        x = x / 2
+        halves.append(x)
+    return len(halves)
+
+
+def test_an_exception_on_the_quick_way():
+    """It is Python's, shows no frame of ours, leaves Variables as they were, and the next call as it would be."""
+    count = ag.Variable(0.0)
+
+    def counted(x):
+        count.assign_add(1.0)
+        return root(x)
+
+    for f in (ag.function(root), ag.function(counted)):
+        f(jnp.ones(2)), f(jnp.ones(2))
+        before = float(count.value)
+        for _ in range(2):
+            with pytest.raises(ValueError, match="no root of -2.0") as caught:
+                f(-jnp.ones(2))
+            assert {Path(entry.path).name for entry in caught.traceback} == {Path(__file__).name}
+        assert float(count.value) == before
+        assert f(4 * jnp.ones(2)).tolist() == [2, 2]
+    assert float(count.value) == 3
+
+
+def test_a_list_outgrows_its_room_on_the_quick_way():
+    """The program is compiled with more, whether the call is one of a function around it or not."""
+    f = ag.function(number_of_halves)
+    around = ag.function(lambda x: f(x) + f(jnp.ones(1)))
+    for power in (3, 3, 100, 3, 90):
+        for g in (f, around, f):
+            assert g(jnp.float32([2.0**power])) == power
+
+
 def test_calls_like_one_before_go_to_the_compiled_function_directly(monkeypatch):
     """What a call costs beyond `jax.jit`'s is what it passes on its way, of which a `Program` is the slow part."""
     from autograph.runtime.function.program import Program
@@ -411,6 +455,10 @@ def test_calls_like_one_before_go_to_the_compiled_function_directly(monkeypatch)
     def counting(x):
         return count.assign_add(x.sum()).value
 
+    def counting_roots(x):
+        count.assign_add(1.0)
+        return root(x)
+
     model, x = Model(), jnp.ones(3)
     calls = [
         lambda f=ag.function(lambda x: x * 2): f(x),
@@ -418,6 +466,9 @@ def test_calls_like_one_before_go_to_the_compiled_function_directly(monkeypatch)
         lambda f=ag.function(counting): f(x),
         lambda f=ag.function(lambda x: (x, 1, 2.5)): f(x),
         lambda: model.scaled(x),
+        lambda f=ag.function(root): f(x),
+        lambda f=ag.function(counting_roots): f(x),
+        lambda f=ag.function(number_of_halves): f(x),
     ]
     for call in calls:
         call(), call()

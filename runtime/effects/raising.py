@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 import jax
+import numpy as np
 
 from autograph.backends.exceptions import RaiseSite
 from autograph.backends.selected import STAGING
@@ -253,7 +254,7 @@ class Guarded:
           StagingError: nothing would check for it there.
         """
         if not isinstance(self.code, jax.core.Tracer):
-            number = int(self.code)
+            number = int(np.asarray(self.code))  # a view: JAX's own `int` copies, and keeps the copy
             if number:
                 # Every process comes by here: the code is the same in all.
                 self.sites[number - 1].raise_with(list(map(in_each, self.payloads[number - 1])))

@@ -30,6 +30,7 @@ from autograph.runtime.errors import ArgumentsChanged, StateNeeded, TracersLeake
 from autograph.runtime.function.array_writes import checked
 from autograph.runtime.function.outputs import Changed
 from autograph.runtime.function.outside_writes import is_part
+from autograph.runtime.layouts.list_room import OutOfRoom
 from autograph.runtime.layouts.static_values import BY_VALUE, SIMPLE, has_no_equality, weak_reference
 from autograph.runtime.signatures.changed_arguments import ArgumentParts
 from autograph.runtime.signatures.chosen_arguments import StaticArgument
@@ -130,7 +131,7 @@ class Dispatcher:
         self._environment = {
             "otherwise": otherwise,
             "reported": reported,
-            "Redone": (StateNeeded, ArgumentsChanged, ArraysWritten, TracersLeaked),
+            "Redone": (StateNeeded, OutOfRoom, ArgumentsChanged, ArraysWritten, TracersLeaked),
         }
         self._blocks: dict[Any, _Seen] = {}
         self.tick = tick or _ticks()

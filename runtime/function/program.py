@@ -19,7 +19,7 @@ import numpy as np
 
 from autograph.backends.followed import calling_for, following
 from autograph.runtime.effects.failed_calls import cause_of
-from autograph.runtime.effects.raising import with_error
+from autograph.runtime.effects.raising import Guarded, with_error
 from autograph.runtime.errors import ArgumentsChanged, StagingError, StateNeeded, TracersLeaked
 from autograph.runtime.function.cache import Entry
 from autograph.runtime.function.dispatch import CALLS
@@ -142,6 +142,7 @@ class Program:
         self._waits = False
         self._runs_once = False
         self._raises = False
+        self._checking: tuple[Any, Any] | None = None
         self._calls_python = False
         self.writes: set[int] = set()
         self.tells_numpys = False
@@ -286,13 +287,33 @@ class Program:
 
     @property
     def direct(self) -> Any:
-        """What a call comes to, while it is known to have no effects and to raise nothing; else None.
+        """What a call comes to, while it is known to have no effects; else None.
 
-        Called by itself it may end with `StateNeeded`, and its results are `finish`ed by the caller.
+        Called by itself it may end with `StateNeeded` or `OutOfRoom`, and its results are `finish`ed by the caller.
         """
-        if self._waits or self._raises:
+        if self._waits or (self._raises and self._runs_once):
             return None
-        return self._stateless if self._state is None else self._with_values
+        run = self._stateless if self._state is None else self._with_values
+        if not self._raises:
+            return run
+        if self._checking is None or self._checking[0] is not run:
+            self._checking = run, self._checked(run)
+        return self._checking[1]
+
+    def _checked(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """``run``, which raises what the program raised. It does not hold the program, which holds it."""
+        mine = weakref.ref(self)
+
+        def call(*arrays: Any) -> Any:
+            if LOCAL.frame is not None and (program := mine()) is not None:  # a trace is around it, which wants more
+                return program.without_changes(*arrays)
+            result = run(*arrays)
+            if type(result) is Guarded:
+                result.check()
+                return result.result
+            return result
+
+        return call
 
     def finish(self, result: Any) -> Any:
         """What the caller sees of the compiled function's results."""

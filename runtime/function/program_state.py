@@ -115,7 +115,7 @@ class State:
             run = [
                 f"number = commits.number; {read}",
                 f"result, new = jitted({values}{given})",
-                "if type(result) is Guarded: result.check()",
+                "if type(result) is Guarded: result = result.resolve()",
                 f"{''.join(f'n{k}, ' for k in range(self._count))} = new",
                 f"if {free}(commits.number == number or {same}):",
                 f"    commits.number += 1; {'; '.join(f'v{k}._value = n{k}' for k in range(self._count))}",
@@ -174,12 +174,11 @@ def call({given}):
             values = values_of(self.variables)
             if self._donates:
                 result = self._give_away(values, arrays)
-                if type(result) is Guarded:  # the new values are the old ones
-                    result.check()
-                return result
+                # The new values are the old ones where it raised.
+                return result.resolve() if type(result) is Guarded else result
             result, new = self._run(values, arrays)
             if type(result) is Guarded:
-                result.check()
+                result = result.resolve()
             commit(self.written, new)
             return result
         finally:

@@ -83,6 +83,7 @@ def cases() -> dict[str, tuple[Call, Call]]:
     found["a method"] = (lambda: model.compiled(x)), (lambda: model.jitted(x))
     found["ten Variables read, one written"] = _with_variables(x)
     found["ten Variables written"] = _with_variables_written(x)
+    found["a function that may raise"] = _raising(x)
     return found
 
 
@@ -141,6 +142,28 @@ def _with_variables_written(x: Any) -> tuple[Call, Call]:
     def call() -> Any:
         y, values[:] = theirs(values, x)
         return y
+
+    return (lambda: ours(x)), call
+
+
+def _raising(x: Any) -> tuple[Call, Call]:
+    """A function that raises where a sum is negative, and `jax.jit` of one that returns whether it should, looked at by hand."""
+
+    @ag.function
+    def ours(y: Any) -> Any:
+        if y.sum() < 0:
+            raise ValueError("negative")
+        return y + 1
+
+    @jax.jit
+    def theirs(y: Any) -> Any:
+        return y + 1, y.sum() < 0
+
+    def call() -> Any:
+        result, is_negative = theirs(x)
+        if is_negative:
+            raise ValueError("negative")
+        return result
 
     return (lambda: ours(x)), call
 
