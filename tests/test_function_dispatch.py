@@ -8,6 +8,7 @@ import inspect
 import random
 import sys
 import weakref
+from collections import OrderedDict
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -19,6 +20,7 @@ import pytest
 import autograph as ag
 from autograph.runtime.state.commits import COMMITS
 from autograph.tools.bench import dispatch
+from tests.dispatched import Pair, Plain, Scaled, Slotted, number_of_halves, root
 
 pytestmark = pytest.mark.filterwarnings("ignore:(?s).*was traced 6 times")
 
@@ -37,6 +39,8 @@ VALUES = [
     {True: 1}, [], (), {}, [[]], [None],
     {"a": {"b": [jnp.ones(2), (1, jnp.ones(3))]}}, {"a": {"b": [jnp.ones(2), (2, jnp.ones(3))]}},
     jnp.negative, Ellipsis, frozenset({1}), range(2),
+    Pair(jnp.ones(2)), Pair(jnp.ones(2), 1), Pair(1, jnp.ones(2)), Scaled(jnp.ones(2)), Scaled(jnp.ones(2), 2), Scaled(1),
+    OrderedDict(a=jnp.ones(2)), [Pair([jnp.ones(2)]), Scaled({"a": 1})], [Scaled(jnp.ones(k)) for k in range(30)],
 ]  # fmt: skip
 
 
@@ -398,49 +402,6 @@ def test_a_concrete_function_outlives_its_function():
     assert concrete(jnp.ones(3)).tolist() == [2] * 3 and concrete(jnp.ones(2)).tolist() == [2] * 2
 
 
-def root(x):
-    if x.sum() < 0:
-        raise ValueError(f"no root of {x.sum()}")
-    return jnp.sqrt(x)
-
-
-def number_of_halves(x):
-    x, halves = x.sum(), []
-    while x > 1:
-        x = x / 2
-        halves.append(x)
-    return len(halves)
-
-
-def test_an_exception_on_the_quick_way():
-    """It is Python's, shows no frame of ours, leaves Variables as they were, and the next call as it would be."""
-    count = ag.Variable(0.0)
-
-    def counted(x):
-        count.assign_add(1.0)
-        return root(x)
-
-    for f in (ag.function(root), ag.function(counted)):
-        f(jnp.ones(2)), f(jnp.ones(2))
-        before = float(count.value)
-        for _ in range(2):
-            with pytest.raises(ValueError, match="no root of -2.0") as caught:
-                f(-jnp.ones(2))
-            assert {Path(entry.path).name for entry in caught.traceback} == {Path(__file__).name}
-        assert float(count.value) == before
-        assert f(4 * jnp.ones(2)).tolist() == [2, 2]
-    assert float(count.value) == 3
-
-
-def test_a_list_outgrows_its_room_on_the_quick_way():
-    """The program is compiled with more, whether the call is one of a function around it or not."""
-    f = ag.function(number_of_halves)
-    around = ag.function(lambda x: f(x) + f(jnp.ones(1)))
-    for power in (3, 3, 100, 3, 90):
-        for g in (f, around, f):
-            assert g(jnp.float32([2.0**power])) == power
-
-
 def test_calls_like_one_before_go_to_the_compiled_function_directly(monkeypatch):
     """What a call costs beyond `jax.jit`'s is what it passes on its way, of which a `Program` is the slow part."""
     from autograph.runtime.function.program import Program
@@ -469,6 +430,11 @@ def test_calls_like_one_before_go_to_the_compiled_function_directly(monkeypatch)
         lambda f=ag.function(root): f(x),
         lambda f=ag.function(counting_roots): f(x),
         lambda f=ag.function(number_of_halves): f(x),
+        lambda f=ag.function(lambda p: p.one + p.other): f(Pair(x, x)),
+        lambda f=ag.function(lambda d: d["s"].values * d["s"].by): f({"s": Scaled(x, 3)}),
+        lambda f=ag.function(lambda p: p.values * p.by): f(Plain(x, Slotted(x, 2)).by),
+        lambda f=ag.function(lambda p: p.values * p.by.by): f(Plain(x, Slotted(x, 2))),
+        lambda f=ag.function(lambda d: d["a"]): f(OrderedDict(a=x)),
     ]
     for call in calls:
         call(), call()

@@ -103,29 +103,37 @@ class Block:
     entries: dict[Any, Any] = field(default_factory=dict)
 
 
-def block_source(number: int, parameters: Any, values: tuple[Any, ...], parts: Sequence[Any]) -> Block | None:
-    """The block for canonical arguments like ``values``; None for structures other than lists, tuples and dicts.
+def block_source(
+    number: int, parameters: Any, values: tuple[Any, ...], parts: Sequence[Any], fields: Callable[[Any], Fields | None]
+) -> Block | None:
+    """The block for canonical arguments like ``values``; None for structures that no source is known for.
+
+    Lists, tuples, dicts, named tuples and dataclasses are taken apart by expressions, other pytrees by JAX.
 
     Args:
       number: tells its names from other blocks'.
       parameters: the `Arguments` of the function.
-      values: the arguments.
+      values: the arguments, each dataclass that is no pytree as something that ``fields`` knows.
       parts: for each leaf the function that makes a key of it, None for an array.
+      fields: what represents a dataclass, as `Fields`; None of anything else.
     """
     names = _Parameters(parameters)
     if not names.are_free:
         return None
     sources, tests = names.sources(len(values))
-    taken = _taken_apart(list(zip(values, sources, strict=True)), f"{_OURS}part{number}_", len(parts) > _UNROLLED)
-    if taken is None:
-        return None
-    lines, leaves = taken
     block = Block([f"if {' or '.join(tests)}: break"] if tests else [], {}, f"{_OURS}entry{number}")
     known = _Known(number, block.environment)
+    taking = _TakingApart(f"{_OURS}part{number}_", len(parts) > _UNROLLED, known, fields)
+    if all([taking.take(value, source) for value, source in zip(values, sources, strict=True)]):
+        lines, leaves = taking.lines, taking.leaves
+    elif (flattened := _flattened(values, sources, known, fields)) is not None:
+        lines, leaves = flattened
+    else:
+        return None
     kinds = [type(leaf) for leaf in jax.tree_util.tree_leaves(values)]
     leaves, test = (_all_at_once if len(kinds) > _UNROLLED else _one_by_one)(lines, leaves, kinds, known)
-    if any("['" in line or '["' in line for line in lines):
-        lines = ["try:", *(f"    {line}" for line in lines), "except KeyError: break"]
+    if any(mark in line for line in lines for mark in ("['", '["', "_.")):
+        lines = ["try:", *(f"    {line}" for line in lines), "except (KeyError, AttributeError): break"]
     block.lines += [*lines, *([f"if not ({test}): break"] if test else [])]
     keys = [
         _SIMPLE_KEYS.get(part, f"{known.name(part)}({{0}})").format(leaf)
@@ -169,7 +177,8 @@ def _one_by_one(lines: list[str], leaves: list[str], kinds: list[type], known: _
 def _all_at_once(lines: list[str], leaves: list[str], kinds: list[type], known: _Known) -> tuple[list[str], str]:
     """As `_one_by_one`, with all leaves in a tuple."""
     whole = f"{_OURS}leaves"
-    lines.append(f"{whole} = ({_listed(leaves)})")
+    if leaves != [f"*{whole}"]:
+        lines.append(f"{whole} = ({_listed(leaves)})")
     types = f"{_OURS}map({_OURS}type, {whole})"
     if len(set(kinds)) == 1:  # as most long ones are; identity is compared first
         test = f"{known.name(operator.countOf)}({types}, {known.name(kinds[0])}) == {len(kinds)}"
@@ -348,45 +357,98 @@ def _given(
     return positional[:left_out], rest
 
 
-def _taken_apart(values: Sequence[tuple[Any, str]], prefix: str, starred: bool) -> tuple[list[str], list[str]] | None:
-    """Lines that take values of this structure apart, ``break`` where it is another, and expressions for their leaves.
+@dataclass(frozen=True)
+class Fields:
+    """A dataclass that is no pytree: its class, the values of its fields by name, and whether they are all that its ``__dict__`` holds.
 
-    ``starred``: a container of leaves alone may be one expression.
+    If not, they are in slots.
     """
-    lines: list[str] = []
-    leaves: list[str] = []
-    names = (f"{prefix}{k}" for k in range(_LARGEST))
-    count = 0
 
-    def visit(value: Any, source: str) -> bool:
-        nonlocal count
+    kind: type
+    values: Mapping[str, Any]
+    are_in_dict: bool
+
+
+class _TakingApart:
+    """Lines that take values of one structure apart, ``break`` where it is another, and expressions for their leaves.
+
+    No function that refers to itself: it would keep what is known to be compared, programs among it, until the garbage collector runs.
+    """
+
+    def __init__(self, prefix: str, starred: bool, known: _Known, fields: Callable[[Any], Fields | None]) -> None:
+        """``starred``: a container of leaves alone may be one expression."""
+        self.lines: list[str] = []
+        self.leaves: list[str] = []
+        self._names = (f"{prefix}{k}_" for k in range(_LARGEST))
+        self._starred, self._known, self._fields = starred, known, fields
+        self._count = 0
+
+    def take(self, value: Any, source: str) -> bool:
+        """Add those of a value that the source is an expression for; whether there are any."""
         if value is None:
-            lines.append(f"if {source} is not None: break")
+            self.lines.append(f"if {source} is not None: break")
             return True
-        kind = type(value)
-        if kind not in (dict, list, tuple):
-            leaves.append(source)
-            count += 1
-            return jax.tree_util.all_leaves([value]) and count <= _LARGEST
-        name = next(names, None)
+        kind, held = type(value), self._fields(value)
+        is_named = _is_named_tuple(kind)
+        if kind not in (dict, list, tuple) and not is_named and held is None:
+            return jax.tree_util.all_leaves([value]) and self._add(source, 1)
+        name = next(self._names, None)
         if name is None:
             return False
-        lines.append(f"{name} = {source}")
-        lines.append(
-            f"if {_OURS}type({name}) is not {_OURS}{kind.__name__} or {_OURS}len({name}) != {len(value)}: break"
-        )
+        self.lines.append(f"{name} = {source}")
+        if held is not None:
+            return self._take_fields(held, name)
+        if is_named:
+            self._compare(name, kind)
+        else:
+            self.lines.append(
+                f"if {_OURS}type({name}) is not {_OURS}{kind.__name__} or {_OURS}len({name}) != {len(value)}: break"
+            )
         if kind is dict:
             keys = list(value)
             return all(type(key) is str for key in keys) and all(
-                [visit(value[key], f"{name}[{key!r}]") for key in sorted(keys)]
+                [self.take(value[key], f"{name}[{key!r}]") for key in sorted(keys)]
             )
-        if starred and value and jax.tree_util.all_leaves(value):
-            leaves.append(f"*{name}")
-            count += len(value)
-            return count <= _LARGEST
-        return all([visit(item, f"{name}[{k}]") for k, item in enumerate(value)])
+        if self._starred and value and jax.tree_util.all_leaves(value):
+            return self._add(f"*{name}", len(value))
+        return all([self.take(item, f"{name}[{k}]") for k, item in enumerate(value)])
 
-    return (lines, leaves) if all([visit(value, source) for value, source in values]) else None
+    def _take_fields(self, held: Fields, name: str) -> bool:
+        self._compare(name, held.kind)
+        if not held.are_in_dict:
+            return all([self.take(part, f"{name}.{field}") for field, part in held.values.items()])
+        self.lines += [f"{name} = {name}.__dict__", f"if {_OURS}len({name}) != {len(held.values)}: break"]
+        return all([self.take(part, f"{name}[{field!r}]") for field, part in held.values.items()])
+
+    def _compare(self, name: str, kind: type) -> None:
+        self.lines.append(f"if {_OURS}type({name}) is not {self._known.name(kind)}: break")
+
+    def _add(self, source: str, count: int) -> bool:
+        self.leaves.append(source)
+        self._count += count
+        return self._count <= _LARGEST
+
+
+def _is_named_tuple(kind: type) -> bool:
+    """Whether JAX takes this for a named tuple, and its items are those of the tuple."""
+    return issubclass(kind, tuple) and hasattr(kind, "_fields") and kind.__getitem__ is tuple.__getitem__
+
+
+def _flattened(
+    values: tuple[Any, ...], sources: Sequence[str], known: _Known, fields: Callable[[Any], Fields | None]
+) -> tuple[list[str], list[str]] | None:
+    """As `_TakingApart`, for any pytrees, by JAX; None if there are dataclasses among them that are none, or too many leaves."""
+    leaves, treedef = jax.tree_util.tree_flatten(values, is_leaf=lambda part: fields(part) is not None)
+    if len(leaves) > _LARGEST or any(fields(leaf) is not None for leaf in leaves):
+        return None
+    whole, tree = f"{_OURS}leaves", f"{_OURS}tree"
+    lines = [
+        "try:",
+        f"    {whole}, {tree} = {known.name(jax.tree_util.tree_flatten)}(({_listed(sources)}))",
+        f"    if {tree} != {known.name(treedef)}: break",
+        "except Exception: break",  # of what the user's class does: the cache will meet it again
+    ]
+    return lines, [f"*{whole}"] if len(leaves) > _UNROLLED else [f"{whole}[{k}]" for k in range(len(leaves))]
 
 
 def defined(source: str, environment: dict[str, Any], *names: str) -> Any:

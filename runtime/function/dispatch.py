@@ -37,10 +37,11 @@ from autograph.runtime.signatures.chosen_arguments import StaticArgument
 from autograph.runtime.signatures.retrace import FEW
 from autograph.runtime.signatures.signature import (
     Arguments,
+    as_tree,
     dictionary_key_types,
     is_array_leaf,
     is_array_like,
-    is_record,
+    record_fields,
 )
 from autograph.runtime.state.linked_state import held
 from autograph.runtime.tracing.caller_arrays import ArraysWritten
@@ -156,15 +157,14 @@ class Dispatcher:
             return
         if held(values) is not values:
             return
-        leaves, treedef = jax.tree_util.tree_flatten(values)
-        if any(map(is_record, leaves)):
-            return
+        tree = as_tree(values)
+        leaves, treedef = jax.tree_util.tree_flatten(tree)
         key = treedef, tuple(map(type, leaves))
         seen = self._blocks.get(key)
         if seen is None:
             if len(self._blocks) >= DISPATCHED_AT_MOST or (parts := _key_parts(leaves)) is None:
                 return
-            block = block_source(len(self._blocks), self._parameters, values, parts)
+            block = block_source(len(self._blocks), self._parameters, tree, parts, record_fields)
             if block is None:
                 return
             seen = self._blocks[key] = _Seen(block, parts)

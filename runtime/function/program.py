@@ -218,7 +218,10 @@ class Program:
         """The caller will write into its arguments what the program changes in these. Whether that is news."""
         with self._lock:
             before, self.changes = self.changes, changes if self.changes is None else self.changes.joined(changes)
-            return before is None or not before.cover(changes)
+            is_news = before is None or not before.cover(changes)
+            if is_news:  # JAX calls what a trace has once ended with an exception in its slow way from then on
+                self._compile()
+            return is_news
 
     def _refuse_changes(self, results: Any) -> Any:
         if self.changes is not None:
@@ -280,10 +283,14 @@ class Program:
             if self._version == version:  # another thread has been here
                 return
             self._recordings = {}
-            self._stateless = self._compiled(self._enter)
-            if self._state is not None:
-                self._use_state(State(self, self._state.written, self._state.read))
+            self._compile()
             self._version = version  # last: other threads go on when they see it
+
+    def _compile(self) -> None:
+        """Make the compiled functions anew. The lock is held."""
+        self._stateless = self._compiled(self._enter)
+        if self._state is not None:
+            self._use_state(State(self, self._state.written, self._state.read))
 
     @property
     def direct(self) -> Any:

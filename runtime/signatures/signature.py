@@ -18,7 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from autograph.runtime.code.generated import refusal_of_call
+from autograph.runtime.code.generated import Fields, refusal_of_call
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import is_leaf as holds_nothing
 from autograph.runtime.layouts.dict_kinds import dict_kind
@@ -357,6 +357,19 @@ def is_record(value: Any) -> bool:
         return False
     names = {f.name for f in dataclasses.fields(kind)}
     return names.issuperset(getattr(value, "__dict__", ())) and all(hasattr(value, name) for name in names)
+
+
+def record_fields(part: Any) -> Fields | None:
+    """What a part of an `as_tree` holds for a dataclass, if it is a `Record` of one whose attributes are just that."""
+    if type(part) is not Record:
+        return None
+    kind, values = part.kind, dict(zip(part.names, part.values, strict=True))
+    if kind.__getattribute__ is not object.__getattribute__:
+        return None
+    has_dict = bool(kind.__dictoffset__)
+    if any(hasattr(inspect.getattr_static(kind, name, None), "__set__") is has_dict for name in values):
+        return None  # properties beside a `__dict__`, or slots
+    return Fields(kind, values, has_dict)
 
 
 def as_tree(tree: Any) -> Any:

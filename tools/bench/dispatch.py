@@ -8,12 +8,13 @@ other within milliseconds: what else the machine does meets both.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import itertools
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -36,6 +37,18 @@ class _Model:
     @functools.partial(jax.jit, static_argnums=0)
     def jitted(self, x: Any) -> Any:
         return x + self.weights
+
+
+class _Pair(NamedTuple):
+    one: Any
+    other: Any
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class _Layer:
+    weights: Any
+    bias: Any
 
 
 def _first(tree: Any) -> Any:
@@ -71,6 +84,8 @@ def cases() -> dict[str, tuple[Call, Call]]:
     add("an array and an int (static)", lambda a, n: a * n, x, 3, static_argnums=1)
     add("an array and a float (static)", lambda a, n: a * n, x, 0.5, static_argnums=1)
     add("an array and a str (static)", lambda a, n: a, x, "mean", static_argnums=1)
+    add("a named tuple of two arrays", lambda pair: pair.one + pair.other, _Pair(x, x))
+    add("a registered dataclass", lambda layer: x @ layer.weights + layer.bias, _Layer(x, x))
     add("captured function and scalar", _capturing, x)
     ours_by_name, theirs_by_name = ag.function(_helper), jax.jit(_helper)
     found["one array by keyword"] = (lambda: ours_by_name(x=x)), (lambda: theirs_by_name(x=x))
