@@ -435,6 +435,9 @@ def test_calls_like_one_before_go_to_the_compiled_function_directly(monkeypatch)
         lambda f=ag.function(lambda p: p.values * p.by): f(Plain(x, Slotted(x, 2)).by),
         lambda f=ag.function(lambda p: p.values * p.by.by): f(Plain(x, Slotted(x, 2))),
         lambda f=ag.function(lambda d: d["a"]): f(OrderedDict(a=x)),
+        lambda f=ag.function(lambda x: (x, "a", Plain(x, None))): f(x),
+        lambda f=ag.function(lambda x: x[x > 0]): f(x),
+        lambda f=ag.function(lambda x: f"{x.sum():.1f}"): f(x),
     ]
     for call in calls:
         call(), call()

@@ -76,8 +76,8 @@ class Entry:
 
     def _called(self, program: Callable[..., Any], arrays: Sequence[Any]) -> Any:
         result = program(*arrays)
-        self.direct = direct = self.program.direct if self.is_simple else None
-        if direct is not None and not (self.is_simple and self.program.direct is direct):
+        self.direct = direct = self.program.direct(self.is_simple)
+        if self.program.direct(self.is_simple) is not direct:
             self.direct = None  # another thread has traced meanwhile
         return result
 

@@ -142,7 +142,7 @@ class Program:
         self._waits = False
         self._runs_once = False
         self._raises = False
-        self._checking: tuple[Any, Any] | None = None
+        self._finishing: dict[bool, tuple[Any, Any]] = {}
         self._calls_python = False
         self.writes: set[int] = set()
         self.tells_numpys = False
@@ -292,23 +292,26 @@ class Program:
         if self._state is not None:
             self._use_state(State(self, self._state.written, self._state.read))
 
-    @property
-    def direct(self) -> Any:
+    def direct(self, is_finished: bool) -> Any:
         """What a call comes to, while it is known to have no effects; else None.
 
-        Called by itself it may end with `StateNeeded` or `OutOfRoom`, and its results are `finish`ed by the caller.
+        Called by itself it may end with `StateNeeded` or `OutOfRoom`.
+
+        Args:
+          is_finished: whether what the compiled function returns is what the caller sees, unless it raises.
         """
         if self._waits or (self._raises and self._runs_once):
             return None
         run = self._stateless if self._state is None else self._with_values
-        if not self._raises:
+        if is_finished and not self._raises:
             return run
-        if self._checking is None or self._checking[0] is not run:
-            self._checking = run, self._checked(run)
-        return self._checking[1]
+        known, call = self._finishing.get(is_finished, (None, None))
+        if known is not run:
+            self._finishing[is_finished] = run, (call := self._finished(run, is_finished))
+        return call
 
-    def _checked(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """``run``, which raises what the program raised. It does not hold the program, which holds it."""
+    def _finished(self, run: Callable[..., Any], is_finished: bool) -> Callable[..., Any]:
+        """``run``, which raises what the program raised, and returns what the caller sees. It does not hold the program, which holds it."""
         mine = weakref.ref(self)
 
         def call(*arrays: Any) -> Any:
@@ -317,8 +320,8 @@ class Program:
             result = run(*arrays)
             if type(result) is Guarded:
                 result.check()
-                return result.result
-            return result
+                result = result.result
+            return result if is_finished or isinstance(result, jax.Array) else finished(result)
 
         return call
 

@@ -363,7 +363,8 @@ def record_fields(part: Any) -> Fields | None:
     """What a part of an `as_tree` holds for a dataclass, if it is a `Record` of one whose attributes are just that."""
     if type(part) is not Record:
         return None
-    kind, values = part.kind, dict(zip(part.names, part.values, strict=True))
+    kind: Any = part.kind
+    values = dict(zip(part.names, part.values, strict=True))
     if kind.__getattribute__ is not object.__getattribute__:
         return None
     has_dict = bool(kind.__dictoffset__)
