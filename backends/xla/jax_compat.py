@@ -158,7 +158,43 @@ def replay(program: ClosedJaxpr, *operands: Any) -> list[Any]:
     trace = current_trace()
     if does(trace, "recording") and _holds_for(program, operands):
         return _recorded_again(program.jaxpr, [*program.consts, *operands], trace)
+    if any(getattr(jax.config, name) for name in ("jax_debug_nans", "jax_debug_infs")):
+        return _checked_results(program, operands)
     return list(jaxpr_as_fun(program)(*operands))
+
+
+def _checked_results(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
+    """The results of a program while JAX looks for NaN and infinities: `jaxpr_as_fun` turns that off, and leaves it off.
+
+    Raises:
+      FloatingPointError: an equation gives one; with the line that it comes from.
+    """
+    known = constants_of(program) | dict(zip(program.jaxpr.invars, operands, strict=True))
+
+    def value(atom: Any) -> Any:
+        return atom.val if is_literal(atom) else known[atom]
+
+    for equation in program.jaxpr.eqns:
+        with at_source_of(equation), equation.ctx.manager:
+            try:
+                results = _checked_again(equation, list(map(value, equation.invars)))
+            except FloatingPointError as error:
+                where = source_line(equation)
+                if not where or "\n" in str(error):  # an equation within it has a line
+                    raise
+                raise FloatingPointError(f"{where}\n  {error}") from None
+        known.update(zip(equation.outvars, results, strict=True))
+    return list(map(value, program.jaxpr.outvars))
+
+
+def _checked_again(equation: Any, operands: Sequence[Any]) -> list[Any]:
+    """As `bind_again`, the equations of a branch and of a called program one by one."""
+    if kind(equation) is Kind.COND and not is_tracer(operands[0]):
+        chosen = branches(equation)[int(operands[0])]
+        return _checked_results(chosen, operands[1:])
+    if kind(equation) is Kind.CALL and (program := called(equation.params)) is not None:
+        return _checked_results(program, operands)
+    return bind_again(equation, operands)
 
 
 def _holds_for(program: ClosedJaxpr, operands: Sequence[Any]) -> bool:
@@ -1280,8 +1316,13 @@ def _compiled(primitive: Any) -> Callable[..., Sequence[Any]]:
     """How a primitive runs outside of any trace: as a program of its own, where `jax.disable_jit` is in force too."""
 
     def run(*operands: Any, **params: Any) -> Sequence[Any]:
+        def bound(*operands: Any) -> Any:
+            return primitive.bind(*operands, **params)
+
+        bound.__name__ = bound.__qualname__ = primitive.name
+        bound._apply_primitive = True  # type: ignore[attr-defined] # JAX looks no further in it for NaN
         with jax.disable_jit(False):
-            results: Sequence[Any] = jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)
+            results: Sequence[Any] = jax.jit(bound)(*operands)
         return results
 
     return run
