@@ -83,5 +83,5 @@ def checked(
         taken.refuse_shared(function.__name__, changes, parts, arrays, outside)
     written = {number: label for number, label in changes.arrays.items() if number >= len(signature.names)}
     if written:
-        check_written(function.__name__, arrays, written, signature.array_labels(), outside)
+        check_written(function.__name__, arrays, written, signature.array_labels, outside)
     return parts

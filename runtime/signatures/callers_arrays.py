@@ -35,7 +35,7 @@ def check_written(
     name: str,
     arrays: Sequence[Any],
     written: Mapping[int, str],
-    labels: Sequence[str],
+    labels: Callable[[], Sequence[str]],
     outside: Callable[[], Iterable[tuple[str, Any]]],
 ) -> None:
     """Raise what NumPy raises of an array that is not to be written, and refuse one that is reached in two ways.
@@ -44,7 +44,7 @@ def check_written(
       name: of the function.
       arrays: of the call.
       written: those that the program writes, by number, each with its label.
-      labels: of all arrays.
+      labels: returns those of all arrays.
       outside: returns what the function has from outside, each with its name.
 
     Raises:
@@ -58,8 +58,10 @@ def check_written(
         array = arrays[number]
         if not array.flags.writeable:
             raise ValueError("assignment destination is read-only")
-        given = [(labels[k], other) for k, other in enumerate(arrays) if k != number and isinstance(other, np.ndarray)]
+        given = [(k, other) for k, other in enumerate(arrays) if k != number and isinstance(other, np.ndarray)]
         again = next((title for title, other in [*given, *others] if np.shares_memory(array, other)), None)
+        if isinstance(again, int):
+            again = labels()[again]
         if again is not None:
             raise StagingError(
                 f"{user_location()}\n  {label!r} is written in place by {name}, and shares memory with {again!r}, which {name} is "

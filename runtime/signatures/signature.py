@@ -416,6 +416,8 @@ def dictionary_key_types(tree: Any) -> tuple[type, ...]:
 
 def refuse_specs(name: str, call: CallSignature, arrays: Sequence[Any]) -> None:
     """Raise `TypeError` if a call is given what only represents an array."""
+    if not any(isinstance(array, TensorSpec | jax.ShapeDtypeStruct) for array in arrays):
+        return
     for label, array in zip(call.array_labels(), arrays, strict=True):
         if isinstance(array, TensorSpec | jax.ShapeDtypeStruct):
             raise TypeError(
