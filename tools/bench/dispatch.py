@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
+import importlib.util
 import itertools
 import statistics
 import time
@@ -99,6 +100,10 @@ def cases() -> dict[str, tuple[Call, Call]]:
     found["ten Variables read, one written"] = _with_variables(x)
     found["ten Variables written"] = _with_variables_written(x)
     found["a function that may raise"] = _raising(x)
+    if importlib.util.find_spec("optax") is not None:
+        found["a step with optax.adamw"] = _training()
+    if importlib.util.find_spec("equinox") is not None:
+        found["a model of equinox (filter_jit)"] = _of_equinox()
     return found
 
 
@@ -181,6 +186,35 @@ def _raising(x: Any) -> tuple[Call, Call]:
         return result
 
     return (lambda: ours(x)), call
+
+
+def _training() -> tuple[Call, Call]:
+    """A step whose state is a dict of parameters and optax's named tuples."""
+    import optax
+
+    optimizer = optax.adamw(1e-3)
+    parameters = {"w": jnp.ones(3), "b": jnp.ones(3)}
+    state = optimizer.init(parameters)
+
+    def step(parameters: Any, state: Any) -> Any:
+        updates, state = optimizer.update(parameters, state, parameters)
+        return optax.apply_updates(parameters, updates), state
+
+    ours, theirs = ag.function(step), jax.jit(step)
+    return (lambda: ours(parameters, state)), (lambda: theirs(parameters, state))
+
+
+def _of_equinox() -> tuple[Call, Call]:
+    """A module of equinox, which `jax.jit` takes no functions in: what its own ``filter_jit`` takes."""
+    import equinox  # type: ignore[import-not-found, unused-ignore]
+
+    model, x = equinox.nn.Linear(3, 3, key=jax.random.key(0)), jnp.ones(3)
+
+    def predicted(model: Any, x: Any) -> Any:
+        return model(x)
+
+    ours, theirs = ag.function(predicted), equinox.filter_jit(predicted)
+    return (lambda: ours(model, x)), (lambda: theirs(model, x))
 
 
 def measure(
