@@ -206,7 +206,7 @@ def _training() -> tuple[Call, Call]:
 
 def _of_equinox() -> tuple[Call, Call]:
     """A module of equinox, which `jax.jit` takes no functions in: what its own ``filter_jit`` takes."""
-    import equinox  # type: ignore[import-not-found, unused-ignore]
+    import equinox
 
     model, x = equinox.nn.Linear(3, 3, key=jax.random.key(0)), jnp.ones(3)
 
