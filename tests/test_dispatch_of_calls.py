@@ -9,6 +9,7 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from flax import nnx
 
 import autograph as ag
 from tests.dispatched import Plain, Slotted, number_of_halves, root
@@ -96,3 +97,39 @@ def test_a_list_outgrows_its_room_on_the_quick_way():
     for power in (3, 3, 100, 3, 90):
         for g in (f, around, f):
             assert g(jnp.float32([2.0**power])) == power
+
+
+def test_objects_of_flax_on_the_quick_way():
+    """Each module is its own, with its state; what its methods read of it is compared, and new variables are found."""
+
+    class Block(nnx.Module):
+        def __init__(self, scale):
+            self.weights = nnx.Param(jnp.full(2, scale))
+            self.count = nnx.BatchStat(jnp.float32(0.0))
+            self.dropout = nnx.Dropout(0.5, rngs=nnx.Rngs(0))
+            self.power = 1
+
+        def __call__(self, x):
+            self.count[...] = self.count[...] + 1
+            return self.dropout(x * self.weights[...] ** self.power)
+
+    def applied(blocks, x):
+        return sum(block(x) for block in blocks["all"])
+
+    one, other, x = Block(2.0), Block(3.0), jnp.ones(2)
+    for block in (one, other):
+        block.eval()
+    f = ag.function(applied)
+    for calls in range(1, 5):
+        assert f({"all": [one]}, x).tolist() == [2, 2] and f({"all": [other]}, x).tolist() == [3, 3]
+        assert (float(one.count[...]), float(other.count[...])) == (calls, calls)
+    one.power = 3
+    assert f({"all": [one]}, x).tolist() == [8, 8]
+    one.weights[...] = jnp.ones(2)
+    assert f({"all": [one]}, x).tolist() == [1, 1]
+    one.weights = nnx.Param(jnp.full(2, 2.0))
+    assert f({"all": [one]}, x).tolist() == [8, 8] and f({"all": [one, other]}, x).tolist() == [11, 11]
+    one.train()
+    assert any(0 in f({"all": [one]}, x).tolist() for _ in range(20))
+    one.eval()
+    assert f({"all": [one]}, x).tolist() == [8, 8]

@@ -104,7 +104,12 @@ class Block:
 
 
 def block_source(
-    number: int, parameters: Any, values: tuple[Any, ...], parts: Sequence[Any], fields: Callable[[Any], Fields | None]
+    number: int,
+    parameters: Any,
+    values: tuple[Any, ...],
+    kinds: Sequence[type],
+    parts: Sequence[Any],
+    fields: Callable[[Any], Fields | None],
 ) -> Block | None:
     """The block for canonical arguments like ``values``; None for structures that no source is known for.
 
@@ -113,7 +118,9 @@ def block_source(
     Args:
       number: tells its names from other blocks'.
       parameters: the `Arguments` of the function.
-      values: the arguments, each dataclass that is no pytree as something that ``fields`` knows.
+      values: the arguments, each dataclass that is no pytree as something that ``fields`` knows, and each object that is one leaf,
+        whatever it is to JAX, as such a leaf.
+      kinds: the classes of their leaves.
       parts: for each leaf the function that makes a key of it, None for an array.
       fields: what represents a dataclass, as `Fields`; None of anything else.
     """
@@ -126,11 +133,10 @@ def block_source(
     taking = _TakingApart(f"{_OURS}part{number}_", len(parts) > _UNROLLED, known, fields)
     if all([taking.take(value, source) for value, source in zip(values, sources, strict=True)]):
         lines, leaves = taking.lines, taking.leaves
-    elif (flattened := _flattened(values, sources, known, fields)) is not None:
+    elif (flattened := _flattened(values, sources, kinds, known, fields)) is not None:
         lines, leaves = flattened
     else:
         return None
-    kinds = [type(leaf) for leaf in jax.tree_util.tree_leaves(values)]
     leaves, test = (_all_at_once if len(kinds) > _UNROLLED else _one_by_one)(lines, leaves, kinds, known)
     if any(mark in line for line in lines for mark in ("['", '["', "_.")):
         lines = ["try:", *(f"    {line}" for line in lines), "except (KeyError, AttributeError): break"]
@@ -435,11 +441,15 @@ def _is_named_tuple(kind: type) -> bool:
 
 
 def _flattened(
-    values: tuple[Any, ...], sources: Sequence[str], known: _Known, fields: Callable[[Any], Fields | None]
+    values: tuple[Any, ...],
+    sources: Sequence[str],
+    kinds: Sequence[type],
+    known: _Known,
+    fields: Callable[[Any], Fields | None],
 ) -> tuple[list[str], list[str]] | None:
-    """As `_TakingApart`, for any pytrees, by JAX; None if there are dataclasses among them that are none, or too many leaves."""
+    """As `_TakingApart`, for any pytrees, by JAX; None if there are others among them, or too many leaves."""
     leaves, treedef = jax.tree_util.tree_flatten(values, is_leaf=lambda part: fields(part) is not None)
-    if len(leaves) > _LARGEST or any(fields(leaf) is not None for leaf in leaves):
+    if len(leaves) > _LARGEST or list(map(type, leaves)) != list(kinds):
         return None
     whole, tree = f"{_OURS}leaves", f"{_OURS}tree"
     lines = [

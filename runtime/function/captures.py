@@ -158,7 +158,7 @@ class Captures:
     def refresh(self) -> Any:
         """Look again at everything, and return the key."""
         reads = Reads(self._readers, self._roots, dict(self._lefts), self._unread(), self._taken())
-        self.check, self.changed = reads.check, reads.changed
+        self.check, self.changed = reads.check, reads.check.changed
         self.key, self.leaves, self.is_empty = reads.key, reads.leaves, reads.is_empty
         self.linked = reads.linked
         return self.key

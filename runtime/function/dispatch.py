@@ -31,7 +31,7 @@ from autograph.runtime.function.array_writes import checked
 from autograph.runtime.function.outputs import Changed
 from autograph.runtime.function.outside_writes import is_part
 from autograph.runtime.layouts.list_room import OutOfRoom
-from autograph.runtime.layouts.static_values import BY_VALUE, SIMPLE, has_no_equality, weak_reference
+from autograph.runtime.layouts.static_values import BY_VALUE, SIMPLE, WholeArgument, has_no_equality, weak_reference
 from autograph.runtime.signatures.changed_arguments import ArgumentParts
 from autograph.runtime.signatures.chosen_arguments import StaticArgument
 from autograph.runtime.signatures.retrace import FEW
@@ -43,7 +43,6 @@ from autograph.runtime.signatures.signature import (
     is_array_like,
     record_fields,
 )
-from autograph.runtime.state.linked_state import held
 from autograph.runtime.tracing.caller_arrays import ArraysWritten
 from autograph.runtime.tracing.locations import clean_traceback
 
@@ -153,18 +152,17 @@ class Dispatcher:
             ):
                 return
             values = self._parameters.given(values)
-        if dictionary_key_types(values):
-            return
-        if held(values) is not values:
-            return
         tree = as_tree(values)
+        if dictionary_key_types(tree):
+            return
         leaves, treedef = jax.tree_util.tree_flatten(tree)
+        leaves = [leaf.value if isinstance(leaf, WholeArgument) else leaf for leaf in leaves]
         key = treedef, tuple(map(type, leaves))
         seen = self._blocks.get(key)
         if seen is None:
             if len(self._blocks) >= DISPATCHED_AT_MOST or (parts := _key_parts(leaves)) is None:
                 return
-            block = block_source(len(self._blocks), self._parameters, tree, parts, record_fields)
+            block = block_source(len(self._blocks), self._parameters, tree, key[1], parts, record_fields)
             if block is None:
                 return
             seen = self._blocks[key] = _Seen(block, parts)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import array
 import collections
 import enum
+import functools
 import hashlib
 import itertools
 import operator
@@ -38,6 +39,7 @@ from autograph.runtime.layouts.static_values import (
     static_leaf,
     weak_reference,
 )
+from autograph.runtime.lazy import lazy
 from autograph.runtime.signatures.outside_places import SCALARS, objects_within
 from autograph.runtime.state.linked_state import is_nnx_object, is_variable, may_hold_variables
 from autograph.runtime.tracing.locations import is_installed, user_location
@@ -82,8 +84,7 @@ class Reads:
       key: what it is distinguished by; equal for what needs no new trace.
       leaves: by label, each value as part of a signature.
       linked: the objects of other libraries that hold variables.
-      changed: whether something is not as it was. Asked at every call.
-      check: what asks that, which may stand in a function.
+      check: what tells whether something is not as it was, which may stand in a function. Asked at every call.
     """
 
     def __init__(
@@ -100,15 +101,23 @@ class Reads:
         self.leaves = walk.leaves
         self.linked = walk.linked
         self.is_empty = not walk.key and not walk.linked
-        lines = walk.lines()
+        lines, environment = walk.lines(), walk.environment
+        self._make_check: Callable[[], Check]
         if sum(map(len, lines)) <= _LONGEST:
-            self.check = Check(lines, walk.environment)
+            self._make_check = functools.partial(Check, lines, environment)
         else:
             again = weakref.WeakMethod(roots) if isinstance(roots, types.MethodType) else lambda: roots
-            self.check = Check.calling(
+            self._make_check = lambda: Check.calling(
                 lambda: _walk_all(readers, again(), lefts, written, taken).settled_key() != self_key
             )
-        self.changed = self.check.changed
+
+    @lazy
+    def check(self) -> Check:
+        return self._make_check()
+
+    def changed(self) -> bool:
+        """Whether something is not as it was."""
+        return self.check.changed()
 
 
 def places_of(readers: Readers, roots: Callable[[Readers], Iterable[Root]], lefts: Lefts) -> Places:

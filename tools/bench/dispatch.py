@@ -104,6 +104,8 @@ def cases() -> dict[str, tuple[Call, Call]]:
         found["a step with optax.adamw"] = _training()
     if importlib.util.find_spec("equinox") is not None:
         found["a model of equinox (filter_jit)"] = _of_equinox()
+    if importlib.util.find_spec("flax") is not None:
+        found["a module of flax.nnx (nnx.jit)"] = _of_flax()
     return found
 
 
@@ -214,6 +216,15 @@ def _of_equinox() -> tuple[Call, Call]:
         return model(x)
 
     ours, theirs = ag.function(predicted), equinox.filter_jit(predicted)
+    return (lambda: ours(model, x)), (lambda: theirs(model, x))
+
+
+def _of_flax() -> tuple[Call, Call]:
+    """A module of flax.nnx, whose variables are state, and flax's own ``jit``."""
+    from flax import nnx
+
+    model, x = nnx.Linear(3, 3, rngs=nnx.Rngs(0)), jnp.ones(3)
+    ours, theirs = ag.function(lambda model, x: model(x)), nnx.jit(lambda model, x: model(x))
     return (lambda: ours(model, x)), (lambda: theirs(model, x))
 
 
