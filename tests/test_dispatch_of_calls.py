@@ -133,3 +133,11 @@ def test_objects_of_flax_on_the_quick_way():
     assert any(0 in f({"all": [one]}, x).tolist() for _ in range(20))
     one.eval()
     assert f({"all": [one]}, x).tolist() == [8, 8]
+
+
+def test_calls_of_nnx_jit_between_them_ask_for_no_trace():
+    model, x = nnx.Linear(2, 2, rngs=nnx.Rngs(0)), jnp.ones(2)
+    f, jitted = ag.function(lambda model, x: model(x)), nnx.jit(lambda model, x: model(x))
+    for _ in range(3):
+        np.testing.assert_allclose(f(model, x), jitted(model, x), rtol=1e-6)
+    assert f.experimental_get_tracing_count() == 1

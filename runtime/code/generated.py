@@ -169,7 +169,7 @@ def block_source(
     return block
 
 
-def _one_by_one(lines: list[str], leaves: list[str], kinds: list[type], known: _Known) -> tuple[list[str], str]:
+def _one_by_one(lines: list[str], leaves: list[str], kinds: Sequence[type], known: _Known) -> tuple[list[str], str]:
     """Names for leaves, to be bound by the lines, and a test of their types."""
     names = []
     for k, leaf in enumerate(leaves):
@@ -180,7 +180,7 @@ def _one_by_one(lines: list[str], leaves: list[str], kinds: list[type], known: _
     return names, " and ".join(tests)
 
 
-def _all_at_once(lines: list[str], leaves: list[str], kinds: list[type], known: _Known) -> tuple[list[str], str]:
+def _all_at_once(lines: list[str], leaves: list[str], kinds: Sequence[type], known: _Known) -> tuple[list[str], str]:
     """As `_one_by_one`, with all leaves in a tuple."""
     whole = f"{_OURS}leaves"
     if leaves != [f"*{whole}"]:

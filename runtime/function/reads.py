@@ -41,7 +41,7 @@ from autograph.runtime.layouts.static_values import (
 )
 from autograph.runtime.lazy import lazy
 from autograph.runtime.signatures.outside_places import SCALARS, objects_within
-from autograph.runtime.state.linked_state import is_nnx_object, is_variable, may_hold_variables
+from autograph.runtime.state.linked_state import NOT_STATE, is_nnx_object, is_variable, may_hold_variables
 from autograph.runtime.tracing.locations import is_installed, user_location
 
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
@@ -361,8 +361,11 @@ class _Walk:
                     self._attribute(value, name, part, f"{source}.{name}", label)
             elif not hasattr(type(part), "__get__"):
                 self._attribute(value, name, part, f"{source}.{name}", label)
-        everything = self._reads_all or is_library(kind) or is_installed(kind.__module__) or is_nnx_object(value)
+        is_of_nnx = is_nnx_object(value)
+        everything = self._reads_all or is_library(kind) or is_installed(kind.__module__) or is_of_nnx
         names = attributes.keys() if everything else self._read_of(attributes)
+        if is_of_nnx:
+            names = names - NOT_STATE
         for name in sorted(self._readers.stored_attributes & attributes.keys() - names):
             self._assigned(value, name, attributes[name], f"{source}.__dict__[{self._constant(name)}]", label)
         for name in sorted(names):

@@ -187,6 +187,10 @@ def is_nnx_object(value: Any) -> bool:
     return nnx is not None and isinstance(value, nnx.Pytree)
 
 
+NOT_STATE = frozenset(["_pytree__state"])
+"""The attributes of an object of flax.nnx that nothing computes with: of which trace it is, which each `nnx.jit` notes anew."""
+
+
 def may_hold_variables(value: Any) -> bool:
     """Whether this is an object of these libraries in which there may be variables, or is one."""
     if isinstance(value, type):
