@@ -51,6 +51,27 @@ def test_dataclasses_on_the_quick_way(kind):
     assert f(kind(x, 3)).tolist() == [3, 3]
 
 
+def test_objects_with_an_equality_of_their_own_on_the_quick_way():
+    """Which of them are one program's is left to that; what is read of each is compared."""
+
+    class Scale:
+        def __init__(self, name, by):
+            self.name, self.by = name, by
+
+        def __eq__(self, other):
+            return self.name == other.name
+
+        def __hash__(self):
+            return hash(self.name)
+
+    f, x = ag.function(lambda scale, x: x * scale.by), jnp.ones(2)
+    one, equal = Scale("a", 2), Scale("a", 3)
+    for _ in range(3):
+        assert f(one, x).tolist() == [2, 2] and f(equal, x).tolist() == [3, 3]
+    one.by = 5
+    assert f(one, x).tolist() == [5, 5] and f(equal, x).tolist() == [3, 3]
+
+
 def test_an_exception_on_the_quick_way():
     """It is Python's, shows no frame of ours, leaves Variables as they were, and the next call as it would be."""
     count = ag.Variable(0.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import decimal
+import fractions
 import functools
 import gc
 import inspect
@@ -40,6 +42,9 @@ VALUES = [
     {"a": {"b": [jnp.ones(2), (1, jnp.ones(3))]}}, {"a": {"b": [jnp.ones(2), (2, jnp.ones(3))]}},
     jnp.negative, Ellipsis, frozenset({1}), range(2),
     Pair(jnp.ones(2)), Pair(jnp.ones(2), 1), Pair(1, jnp.ones(2)), Scaled(jnp.ones(2)), Scaled(jnp.ones(2), 2), Scaled(1),
+    {1: jnp.ones(2)}, {True: jnp.ones(2)}, {1.0: jnp.ones(2)}, [{1: jnp.ones(2)}, Scaled(1)], [{True: jnp.ones(2)}, Scaled(1)],
+    slice(0, 2), slice(0, 2.0), slice(False, 2), slice(None), {1}, {True}, {1.0}, frozenset({True}), {"a", None}, set(), {(1, 2)},
+    range(3), np.dtype("int32"), jnp.int32, fractions.Fraction(1, 2), decimal.Decimal(1),
     OrderedDict(a=jnp.ones(2)), [Pair([jnp.ones(2)]), Scaled({"a": 1})], [Scaled(jnp.ones(k)) for k in range(30)],
 ]  # fmt: skip
 
@@ -435,6 +440,8 @@ def test_calls_like_one_before_go_to_the_compiled_function_directly(monkeypatch)
         lambda f=ag.function(lambda p: p.values * p.by): f(Plain(x, Slotted(x, 2)).by),
         lambda f=ag.function(lambda p: p.values * p.by.by): f(Plain(x, Slotted(x, 2))),
         lambda f=ag.function(lambda d: d["a"]): f(OrderedDict(a=x)),
+        lambda f=ag.function(lambda x, part, n: x[part] + len(n)): f(x, slice(0, 2), {1, 2}),
+        lambda f=ag.function(lambda d, kind: d[1].astype(kind)): f({1: x}, jnp.int32),
         lambda f=ag.function(lambda x: (x, "a", Plain(x, None))): f(x),
         lambda f=ag.function(lambda x: x[x > 0]): f(x),
         lambda f=ag.function(lambda x: f"{x.sum():.1f}"): f(x),

@@ -110,6 +110,7 @@ def block_source(
     kinds: Sequence[type],
     parts: Sequence[Any],
     fields: Callable[[Any], Fields | None],
+    by_jax: bool,
 ) -> Block | None:
     """The block for canonical arguments like ``values``; None for structures that no source is known for.
 
@@ -123,6 +124,7 @@ def block_source(
       kinds: the classes of their leaves.
       parts: for each leaf the function that makes a key of it, None for an array.
       fields: what represents a dataclass, as `Fields`; None of anything else.
+      by_jax: whether JAX tells all structures of these arguments apart, which it does not of dicts by the types of their keys.
     """
     names = _Parameters(parameters)
     if not names.are_free:
@@ -133,12 +135,12 @@ def block_source(
     taking = _TakingApart(f"{_OURS}part{number}_", len(parts) > _UNROLLED, known, fields)
     if all([taking.take(value, source) for value, source in zip(values, sources, strict=True)]):
         lines, leaves = taking.lines, taking.leaves
-    elif (flattened := _flattened(values, sources, kinds, known, fields)) is not None:
+    elif by_jax and (flattened := _flattened(values, sources, kinds, known, fields)) is not None:
         lines, leaves = flattened
     else:
         return None
     leaves, test = (_all_at_once if len(kinds) > _UNROLLED else _one_by_one)(lines, leaves, kinds, known)
-    if any(mark in line for line in lines for mark in ("['", '["', "_.")):
+    if any(mark in line for line in lines for mark in ("['", '["', "_.", "_[")):
         lines = ["try:", *(f"    {line}" for line in lines), "except (KeyError, AttributeError): break"]
     block.lines += [*lines, *([f"if not ({test}): break"] if test else [])]
     keys = [
@@ -411,9 +413,11 @@ class _TakingApart:
                 f"if {_OURS}type({name}) is not {_OURS}{kind.__name__} or {_OURS}len({name}) != {len(value)}: break"
             )
         if kind is dict:
-            keys = list(value)
-            return all(type(key) is str for key in keys) and all(
-                [self.take(value[key], f"{name}[{key!r}]") for key in sorted(keys)]
+            key_types = set(map(type, value))
+            if key_types == {int}:  # equal to others: True, 1.0
+                self.lines.append(f"if set({_OURS}map({_OURS}type, {name})) != {self._known.name(key_types)}: break")
+            return key_types in ({str}, {int}, set()) and all(
+                [self.take(value[key], f"{name}[{key!r}]") for key in sorted(value)]
             )
         if self._starred and value and jax.tree_util.all_leaves(value):
             return self._add(f"*{name}", len(value))

@@ -10,11 +10,13 @@ of them.
 
 from __future__ import annotations
 
+import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import jax
+import numpy as np
 
 from autograph.runtime.code.generated import (
     DISPATCHED_AT_MOST,
@@ -31,7 +33,7 @@ from autograph.runtime.function.array_writes import checked
 from autograph.runtime.function.outputs import Changed
 from autograph.runtime.function.outside_writes import is_part
 from autograph.runtime.layouts.list_room import OutOfRoom
-from autograph.runtime.layouts.static_values import BY_VALUE, SIMPLE, WholeArgument, has_no_equality, weak_reference
+from autograph.runtime.layouts.static_values import BY_VALUE, SIMPLE, WholeArgument, weak_reference
 from autograph.runtime.signatures.changed_arguments import ArgumentParts
 from autograph.runtime.signatures.chosen_arguments import StaticArgument
 from autograph.runtime.signatures.retrace import FEW
@@ -153,7 +155,8 @@ class Dispatcher:
                 return
             values = self._parameters.given(values)
         tree = as_tree(values)
-        if dictionary_key_types(tree):
+        key_types = set(dictionary_key_types(tree))
+        if not key_types <= {int}:
             return
         leaves, treedef = jax.tree_util.tree_flatten(tree)
         leaves = [leaf.value if isinstance(leaf, WholeArgument) else leaf for leaf in leaves]
@@ -162,7 +165,9 @@ class Dispatcher:
         if seen is None:
             if len(self._blocks) >= DISPATCHED_AT_MOST or (parts := _key_parts(leaves)) is None:
                 return
-            block = block_source(len(self._blocks), self._parameters, tree, key[1], parts, record_fields)
+            block = block_source(
+                len(self._blocks), self._parameters, tree, key[1], parts, record_fields, by_jax=not key_types
+            )
             if block is None:
                 return
             seen = self._blocks[key] = _Seen(block, parts)
@@ -218,10 +223,31 @@ def _key_part(value: Any) -> KeyPart | None:
         return float_key
     if kind in BY_VALUE:
         return BY_VALUE[kind]
-    if has_no_equality(kind) and kind not in (set, slice) and not is_array_like(value):
-        # When the object goes, whoever holds it weakly clears the blocks, before its id can be another's.
-        return id if weak_reference(value) is not None else None
-    return None
+    if kind is range or isinstance(value, np.dtype):
+        return itself
+    if kind in _BY_CONTENTS:
+        return None if _contents(value) is None else _contents
+    if is_array_like(value):
+        return None
+    # When the object goes, whoever holds it weakly clears the blocks, before its id can be another's. What it is equal to is
+    # left to the cache.
+    return id if weak_reference(value) is not None else None
+
+
+_BY_CONTENTS: Mapping[type, Callable[[Any], Iterable[Any]]] = types.MappingProxyType(
+    {slice: lambda value: (value.start, value.stop, value.step), set: iter, frozenset: iter}
+)
+_TOLD_APART = frozenset({*BY_VALUE, type(None)})
+
+
+def _contents(value: Any) -> Any:
+    """A key for a slice or a set of numbers and texts; None if it holds anything else, which no block is for."""
+    kind = type(value)
+    parts = [(type(part), part) for part in _BY_CONTENTS[kind](value)]
+    if not all(each in _TOLD_APART for each, _ in parts):
+        return None
+    keys = [(each, part if each not in BY_VALUE else BY_VALUE[each](part)) for each, part in parts]
+    return tuple(keys) if kind is slice else frozenset(keys)
 
 
 def call_program(
