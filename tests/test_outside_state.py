@@ -134,7 +134,7 @@ def test_a_numpy_array_by_two_names_is_refused():
         return both.other.sum()
 
     with pytest.raises(
-        ag.StagingError, match="'Both.one' is written in place by f, and shares memory with another array"
+        ag.StagingError, match="'both.one' is written in place by f, and shares memory with another array"
     ):
         f(jnp.float32(1))
     assert both.one.tolist() == [0.0, 0.0]
