@@ -169,12 +169,14 @@ class OutsideLists(InTrace):
                 )
                 called(*given, **named)
 
+            def refusal() -> StagingError:
+                return self._held_or(owner, _written_at_run_time(type(owner).__name__))
+
             LOCAL.written[id(owner)] = owner
             py_function(run, [leaves[k] for k in traced], None)
-            self.journal.hidden[id(owner)] = (
-                owner,
-                lambda: self._held_or(owner, _written_at_run_time(type(owner).__name__)),
-            )
+            if type(owner) is list and id(owner) not in self.journal.hidden:
+                self.journal.unknowns.conceal(owner, lambda _: refusal())
+            self.journal.hidden[id(owner)] = owner, refusal
 
         return write
 
