@@ -370,3 +370,82 @@ def test_properties_and_operators_of_a_class_in_a_function(make):
         assert staged.function(program)(jnp.array(x)) == wanted
         if make is not of_autograph:  # whose Variable a bare jit may not read
             assert staged.jitted(program)(x) == wanted
+
+
+class Slot:
+    """Its properties hold no control flow: one operation each, of what a traced condition has left in an attribute."""
+
+    names = {1: "one", 2: "two"}
+
+    def __init__(self):
+        self.car, self.kind, self.label, self.items = None, 1, "a", [4.0, 5.0]
+
+    def park(self, x):
+        if x > 0:
+            self.car, self.kind, self.label = x, 2, "b"
+            self.items.append(x)
+
+    @property
+    def free(self):
+        return self.car is None
+
+    @property
+    def taken(self):
+        return self.car is not None
+
+    @property
+    def name(self):
+        return self.names[self.kind]
+
+    @property
+    def item(self):
+        return self.items[self.kind]
+
+    @property
+    def later(self):
+        return self.items[1:]
+
+    @property
+    def text(self):
+        return f"{self.label}-{self.kind}"
+
+
+parked = Slot()
+
+
+def first_free(x):
+    slots = [Slot(), Slot()]
+    slots[0].park(x)
+    for number, slot in enumerate(slots):
+        if slot.free and x > -2:
+            return number, slots[0].taken
+    return -1, slots[0].taken
+
+
+def names_and_texts(x):
+    slot = Slot()
+    slot.park(x)
+    return slot.name, slot.text
+
+
+def items(x):
+    slot = Slot()
+    slot.park(x)
+    return slot.item, slot.later
+
+
+@pytest.mark.parametrize("program", [first_free, names_and_texts, items])
+def test_properties_of_one_operation(program):
+    for x in (1.0, -1.0, -3.0):
+        assert list(differences(program(x), staged.function(program)(jnp.array(x)))) == []
+
+
+def test_a_property_of_an_object_from_outside():
+    @ag.function
+    def f(x):
+        was = parked.free
+        if was and x > 1:
+            parked.car = x
+        return was, parked.free
+
+    assert [tuple(map(bool, f(jnp.array(x)))) for x in (0.0, 2.0, 3.0)] == [(True, True), (True, False), (False, False)]
