@@ -18,6 +18,8 @@ class Model:
         self.by_name = {"weights": self.weights}
         self.pair = (self.weights, self.bias)
         self.lengths = types.SimpleNamespace(seen=np.zeros(2, np.float32))
+        self.velocity, self.rate = np.zeros(2, np.float32), 0.5
+        self.front, self.back = np.zeros(2, np.float32), np.ones(2, np.float32)
 
     def update(self, x):
         w = self.weights
@@ -98,14 +100,46 @@ def bound_anew(x):
     return model.parameters[0].sum()
 
 
+def trained(x):
+    """Velocities are bound anew, weights are written in place, by a rate that is one of several."""
+    model.velocity = 0.5 * model.velocity + x
+    norm = np.sqrt((model.velocity**2).sum())
+    scale = 1.0
+    if norm > 1.5:
+        scale = 1.0 / norm
+    for p in model.parameters:
+        p -= model.rate * scale * model.velocity
+    v = model.velocity
+    v *= 0.5
+    model.rate *= 0.5
+    return model.weights.sum()
+
+
+def by_functions_of_numpy(x):
+    np.add(table, x, out=table)
+    np.add.at(model.bias, [0, 0], x)
+    table[0].sort()
+    np.copyto(model.weights, x, where=x > 1)
+    return table.sum()
+
+
+def exchanged(x):
+    np.add(model.front, x, out=model.front)
+    if x[0] > 1:
+        model.front, model.back = model.back, model.front
+    front = model.front
+    front[0] = 5
+    return model.front.sum() - model.back.sum()
+
+
 PROGRAMS = (
     of_a_global, a_row, in_a_method, of_a_list, of_a_list_in_a_branch, of_a_dict, of_a_tuple, by_its_attribute, given_to_a_function,
-    with_known_numbers, bound_anew,
+    with_known_numbers, bound_anew, trained, by_functions_of_numpy, exchanged,
 )  # fmt: skip
 
 
 def left():
-    arrays = (
+    arrays = [
         table,
         model.weights,
         model.bias,
@@ -113,7 +147,8 @@ def left():
         *model.by_name.values(),
         *model.pair,
         model.lengths.seen,
-    )
+    ]
+    arrays += model.velocity, model.rate, model.front, model.back
     return [np.asarray(each).tolist() for each in arrays], model.pair[0] is model.parameters[0]
 
 

@@ -28,7 +28,7 @@ from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.perhaps import GONE, Perhaps
 from autograph.runtime.layouts.pytrees import tree_flatten, tree_leaves, tree_map
 from autograph.runtime.layouts.statement_variables import UNBOUND
-from autograph.runtime.signatures.callers_arrays import put_into
+from autograph.runtime.signatures.callers_arrays import note_left, put_into
 from autograph.runtime.signatures.changed_arguments import Path
 from autograph.runtime.signatures.outside_places import Taken
 
@@ -247,6 +247,8 @@ class Changed:
         for (path, _, names), held in zip(self.places, contents, strict=True):  # which raises nothing: all, or none
             _overwrite(values[path], names, held)
         put_into(arrays, self.arrays)
+        if outside:
+            note_left(list(outside.values()), arrays)
         for (number, parts), names in zip(outside.items(), self.names, strict=True):
             assert taken is not None
             _put(taken.places[number], names, parts)
