@@ -240,3 +240,39 @@ def test_a_constant_index_reads_what_a_path_has_appended(program, is_empty):
         return [(float(f(jnp.float32(x))), plain(stack.items)) for x in (2.0, -1.0, 3.0)]
 
     assert run(ag.function) == run(lambda f: f)
+
+
+def chosen(log, x):
+    name = "hot" if x > 2 else "cold"
+    if x > 0:
+        log.append(name)
+        log.append((name, x, None if x > 1 else name))
+    return x
+
+
+def texts(log, x):
+    if x > 0:
+        log.append(f"{int(x)} units")
+    return x
+
+
+def with_keys_by_path(log, x):
+    entry = {"x": x}
+    if x > 2:
+        entry["large"] = x
+    if x > 0:
+        log.append(entry)
+    return x
+
+
+@pytest.mark.parametrize("program", [chosen, texts, with_keys_by_path])
+def test_what_a_path_appends_are_values_of_python(program):
+    def run(wrap):
+        log = []
+        f = wrap(lambda x: program(log, x))
+        for x in (1.0, 3.0, -1.0):
+            f(jnp.float32(x))
+            jax.effects_barrier()
+        return jax.tree.map(lambda v: v if isinstance(v, str) else float(v), log)
+
+    assert run(ag.function) == run(lambda f: f)

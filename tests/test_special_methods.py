@@ -449,3 +449,44 @@ def test_a_property_of_an_object_from_outside():
         return was, parked.free
 
     assert [tuple(map(bool, f(jnp.array(x)))) for x in (0.0, 2.0, 3.0)] == [(True, True), (True, False), (False, False)]
+
+
+class Config:
+    defaults = {"alpha": 1.0, "beta": 2.0}
+
+    def __init__(self):
+        self._values = {}
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self._values[name]
+        except KeyError:
+            try:
+                return self.defaults[name]
+            except KeyError:
+                raise AttributeError(f"no setting {name!r}") from None
+
+    @property
+    def product(self):
+        return self.alpha * self.beta
+
+    def scaled(self, x):
+        return self.beta * x
+
+
+def computed_attributes(x):
+    config = Config()
+    if x > 2:
+        config._values["alpha"] = x
+    try:
+        missing = config.gamma
+    except AttributeError as error:
+        missing = str(error)
+    return config.alpha, config.product, config.scaled(x), missing
+
+
+def test_attributes_that_a_class_computes_where_there_is_none():
+    for x in (1.0, 3.0):
+        assert list(differences(computed_attributes(x), staged.function(computed_attributes)(jnp.array(x)))) == []

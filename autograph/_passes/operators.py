@@ -221,7 +221,7 @@ class LowerOperators(EvaluatedParts):
     def visit_Attribute(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
         is_computed = (
-            node.attr in self.context.special_methods
+            not self.context.special_methods.isdisjoint((node.attr, "__getattr__"))
             or self._is_special(node)
             or node.attr in self.context.partial_writes.attributes
         )

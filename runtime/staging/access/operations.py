@@ -476,6 +476,12 @@ class Operations(InTrace):
             is_first = class_attribute(type(descriptor), "__set__") is not None
             if is_first or name not in (getattr(target, "__dict__", None) or ()):
                 return self.call(read)(descriptor, target, kind)
+        elif descriptor is None and (missing := user_method(kind, "__getattr__")) is not None:
+            try:
+                return object.__getattribute__(target, name)
+            except AttributeError:
+                pass
+            return self.call(missing)(target, name)
         return attribute_of(target, name)
 
     def _inherited(self, target: Any, name: str) -> Any:

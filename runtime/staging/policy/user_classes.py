@@ -280,7 +280,7 @@ def _members(classes: Iterable[type]) -> Iterator[tuple[tuple[type, str], types.
                 value = value.func
             elif type(value) is not types.FunctionType:
                 value = class_attribute(type(value), "__get__")  # of a descriptor
-            elif name not in SPECIAL:
+            elif name not in SPECIAL and name != "__getattr__":
                 continue
             if type(value) is types.FunctionType and not is_library(value):
                 yield (kind, name), value
