@@ -221,7 +221,8 @@ class LowerOperators(EvaluatedParts):
     def visit_Attribute(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
         is_computed = (
-            not self.context.special_methods.isdisjoint((node.attr, "__getattr__"))
+            node.attr in self.context.special_methods
+            or ("__getattr__" in self.context.special_methods and node not in self.called)
             or self._is_special(node)
             or node.attr in self.context.partial_writes.attributes
         )
