@@ -134,8 +134,9 @@ def hold_array(array: Any, watch: Watch | None) -> None:
     """
     frame = LOCAL.frame
     if frame is None or frame.signature is None:
-        for each in _with_bases(array) if watch is not None else ():
-            watch.note(TracedContentsPlace(each), each.copy())
+        if watch is not None:
+            for each in _with_bases(array):
+                watch.note(TracedContentsPlace(each), each.copy())
         return
     reached = Reached(LOCAL.roots())
     outside = [each for each in _with_bases(array) if each in reached]
@@ -159,8 +160,9 @@ def note_known_write(array: Any, journal: Journal) -> None:
     """Report that known numbers are about to be written to what may be an array of NumPy's: a trace that is made again is to find what
     was there."""
     if journal.watch is not None and not journal.is_open:
-        for each in _with_bases(array):
-            journal.watch.note(ContentsPlace(each), each.copy())
+        for place in map(ContentsPlace, _with_bases(array)):
+            if place.key not in journal.watch.noted:
+                journal.watch.note(place, place.get())
 
 
 def _with_bases(array: Any) -> Iterator[np.ndarray[Any, Any]]:
