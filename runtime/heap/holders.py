@@ -244,7 +244,7 @@ def _held_by_function(function: types.FunctionType) -> Iterator[Any]:
         if "__wrapped__" in function.__dict__:
             yield function.__dict__["__wrapped__"]
     else:
-        yield function.__dict__
+        yield from function.__dict__.values()
         yield from (function.__globals__[name] for name in names_in(function.__code__) if name in function.__globals__)
 
 

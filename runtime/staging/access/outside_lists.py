@@ -177,7 +177,8 @@ class OutsideLists(InTrace):
 
             LOCAL.written[id(owner)] = owner
             py_function(run, [leaves[k] for k in traced], None)
-            if type(owner) is list and id(owner) not in self.journal.hidden:
+            # Until the call ends whose writes are watched.
+            if type(owner) is list and id(owner) not in self.journal.hidden and self.journal.watch is not None:
                 self.journal.unknowns.conceal(owner, lambda _: refusal())
             self.journal.hidden[id(owner)] = owner, refusal
 
