@@ -54,6 +54,7 @@ PROCESS = {
     # What is known of objects that others made, for as long as they live.
     "autograph.runtime.state.variables:_ORDER": "which Variable is older",
     "autograph.runtime.staging.policy.user_classes:CLASSES": "which classes have been defined, by module",
+    "autograph.runtime.signatures.callers_arrays:_LEFT": "which arrays programs have left in the place of NumPy's",
     "autograph.runtime.layouts.objects:_KINDS": "what is known of users' classes",
     "autograph.runtime.state.linked_state:_LINKED": "what stands for variables of libraries that functions have met",
     # What is to go into contexts and arguments: no line is added here.

@@ -191,3 +191,88 @@ def test_another_list_in_its_place_is_the_one_that_is_written(method):
     getattr(log, method)(jnp.float32(2))
     jax.effects_barrier()
     assert plain(first) == [1.0] and plain(log.rows) == [2.0]
+
+
+class Stack:
+    def __init__(self):
+        self.items = [7.0]
+
+    def push(self, x):
+        self.items.append(x)
+
+    @property
+    def top(self):
+        return self.items[-1]
+
+
+def pushed_in_a_branch(stack, x):
+    if x > 0:
+        stack.items.append(x)
+        return stack.items[-1] + stack.items[0]
+    return -1.0
+
+
+def pushed_before_the_read(stack, x):
+    items = stack.items
+    if x > 0:
+        items.append(x)
+    return items[-1]
+
+
+def pushed_and_read_by_methods(stack, x):
+    try:
+        if x < 0:
+            raise ValueError
+        stack.push(x)
+    except ValueError:
+        return -stack.top
+    return stack.top
+
+
+@pytest.mark.parametrize("is_empty", [False, True])
+@pytest.mark.parametrize("program", [pushed_in_a_branch, pushed_before_the_read, pushed_and_read_by_methods])
+def test_a_constant_index_reads_what_a_path_has_appended(program, is_empty):
+    def run(wrap):
+        stack = Stack()
+        if is_empty:
+            stack.items.clear()
+        f = wrap(lambda x: program(stack, x))
+        return [(float(f(jnp.float32(x))), plain(stack.items)) for x in (2.0, -1.0, 3.0)]
+
+    assert run(ag.function) == run(lambda f: f)
+
+
+def chosen(log, x):
+    name = "hot" if x > 2 else "cold"
+    if x > 0:
+        log.append(name)
+        log.append((name, x, None if x > 1 else name))
+    return x
+
+
+def texts(log, x):
+    if x > 0:
+        log.append(f"{int(x)} units")
+    return x
+
+
+def with_keys_by_path(log, x):
+    entry = {"x": x}
+    if x > 2:
+        entry["large"] = x
+    if x > 0:
+        log.append(entry)
+    return x
+
+
+@pytest.mark.parametrize("program", [chosen, texts, with_keys_by_path])
+def test_what_a_path_appends_are_values_of_python(program):
+    def run(wrap):
+        log = []
+        f = wrap(lambda x: program(log, x))
+        for x in (1.0, 3.0, -1.0):
+            f(jnp.float32(x))
+            jax.effects_barrier()
+        return jax.tree.map(lambda v: v if isinstance(v, str) else float(v), log)
+
+    assert run(ag.function) == run(lambda f: f)

@@ -253,3 +253,19 @@ def test_the_texts_of_objects_in_a_list_of_traced_length():
         (7, str, 2),
         (8, str, 3),
     ]
+
+
+def test_dicts_in_a_list_of_traced_length_that_is_returned():
+    def rows(xs):
+        found = []
+        for x in xs:
+            row = {"x": x}
+            if x > 2:
+                row["large"] = 2 * x
+            if x > 0:
+                found.append(row)
+        return found, [row["x"] for row in found if "large" in row]
+
+    compiled = ag.function(rows)
+    for xs in ([1.0, 3.0, -1.0], [-3.0, -4.0, 5.0], [-1.0, -1.0, -1.0]):
+        assert jax.tree.map(float, compiled(jnp.array(xs))) == rows(xs)

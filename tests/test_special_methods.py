@@ -370,3 +370,123 @@ def test_properties_and_operators_of_a_class_in_a_function(make):
         assert staged.function(program)(jnp.array(x)) == wanted
         if make is not of_autograph:  # whose Variable a bare jit may not read
             assert staged.jitted(program)(x) == wanted
+
+
+class Slot:
+    """Its properties hold no control flow: one operation each, of what a traced condition has left in an attribute."""
+
+    names = {1: "one", 2: "two"}
+
+    def __init__(self):
+        self.car, self.kind, self.label, self.items = None, 1, "a", [4.0, 5.0]
+
+    def park(self, x):
+        if x > 0:
+            self.car, self.kind, self.label = x, 2, "b"
+            self.items.append(x)
+
+    @property
+    def free(self):
+        return self.car is None
+
+    @property
+    def taken(self):
+        return self.car is not None
+
+    @property
+    def name(self):
+        return self.names[self.kind]
+
+    @property
+    def item(self):
+        return self.items[self.kind]
+
+    @property
+    def later(self):
+        return self.items[1:]
+
+    @property
+    def text(self):
+        return f"{self.label}-{self.kind}"
+
+
+parked = Slot()
+
+
+def first_free(x):
+    slots = [Slot(), Slot()]
+    slots[0].park(x)
+    for number, slot in enumerate(slots):
+        if slot.free and x > -2:
+            return number, slots[0].taken
+    return -1, slots[0].taken
+
+
+def names_and_texts(x):
+    slot = Slot()
+    slot.park(x)
+    return slot.name, slot.text
+
+
+def items(x):
+    slot = Slot()
+    slot.park(x)
+    return slot.item, slot.later
+
+
+@pytest.mark.parametrize("program", [first_free, names_and_texts, items])
+def test_properties_of_one_operation(program):
+    for x in (1.0, -1.0, -3.0):
+        assert list(differences(program(x), staged.function(program)(jnp.array(x)))) == []
+
+
+def test_a_property_of_an_object_from_outside():
+    @ag.function
+    def f(x):
+        was = parked.free
+        if was and x > 1:
+            parked.car = x
+        return was, parked.free
+
+    assert [tuple(map(bool, f(jnp.array(x)))) for x in (0.0, 2.0, 3.0)] == [(True, True), (True, False), (False, False)]
+
+
+class Config:
+    defaults = {"alpha": 1.0, "beta": 2.0}
+
+    def __init__(self):
+        self._values = {}
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self._values[name]
+        except KeyError:
+            try:
+                return self.defaults[name]
+            except KeyError:
+                raise AttributeError(f"no setting {name!r}") from None
+
+    @property
+    def product(self):
+        return self.alpha * self.beta
+
+    def scaled(self, x):
+        return self.beta * x
+
+
+def computed_attributes(x):
+    config = Config()
+    if x > 2:
+        config._values["alpha"] = x
+    try:
+        missing = config.gamma
+    except AttributeError as error:
+        missing = str(error)
+    return config.alpha, config.product, config.scaled(x), missing
+
+
+def test_attributes_that_a_class_computes_where_there_is_none():
+    for x in (1.0, 3.0):
+        assert list(differences(computed_attributes(x), staged.function(computed_attributes)(jnp.array(x)))) == []

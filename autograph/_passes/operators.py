@@ -222,6 +222,7 @@ class LowerOperators(EvaluatedParts):
         self.generic_visit(node)
         is_computed = (
             node.attr in self.context.special_methods
+            or ("__getattr__" in self.context.special_methods and node not in self.called)
             or self._is_special(node)
             or node.attr in self.context.partial_writes.attributes
         )

@@ -244,5 +244,6 @@ def without_order(what: str) -> StagingError:
     """The error for reading the order of a set that only run time knows."""
     return StagingError(
         f"{user_location()}\n  {what} the order of a set, some elements of which are traced, or are added under a traced condition: "
-        "Python's order depends on all their values.\n  Sort the elements: sorted(s). len, sum, min, max and `in` need no order."
+        "Python's order depends on all their values.\n  Sort the elements: sorted(s). len, sum and `in` need no order, "
+        "nor do min and max without a key."
     )

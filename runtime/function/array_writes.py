@@ -9,7 +9,7 @@ from typing import Any
 from autograph.backends.followed import calling_for
 from autograph.runtime.function.cache import Entry
 from autograph.runtime.function.results import first_line
-from autograph.runtime.signatures.callers_arrays import check_written
+from autograph.runtime.signatures.callers_arrays import check_written, is_left
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes
 from autograph.runtime.signatures.outside_places import Taken
 from autograph.runtime.signatures.signature import CallSignature
@@ -37,6 +37,8 @@ def call_writing(
     while True:
         written = frozenset(callers) & values.program.writes
         numpys = frozenset(callers) if values.program.tells_numpys else frozenset()
+        if numpys:
+            numpys |= {number for number, array in enumerate(arrays) if is_left(array)}
         if written or numpys:
             if written and LOCAL.frame is not None:
                 labels = signature.array_labels()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -25,10 +26,10 @@ from autograph.runtime.layouts.dict_kinds import is_sorted_by_jax, own_class
 from autograph.runtime.layouts.objects import attributes_of, bare_instance, is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, takes_branches
 from autograph.runtime.layouts.optional import Optional
-from autograph.runtime.layouts.perhaps import GONE, Perhaps
+from autograph.runtime.layouts.perhaps import GONE, Perhaps, has_perhaps
 from autograph.runtime.layouts.pytrees import tree_flatten, tree_leaves, tree_map
 from autograph.runtime.layouts.statement_variables import UNBOUND
-from autograph.runtime.signatures.callers_arrays import put_into
+from autograph.runtime.signatures.callers_arrays import note_left, put_into
 from autograph.runtime.signatures.changed_arguments import Path
 from autograph.runtime.signatures.outside_places import Taken
 
@@ -247,6 +248,8 @@ class Changed:
         for (path, _, names), held in zip(self.places, contents, strict=True):  # which raises nothing: all, or none
             _overwrite(values[path], names, held)
         put_into(arrays, self.arrays)
+        if outside:
+            note_left(list(outside.values()), arrays)
         for (number, parts), names in zip(outside.items(), self.names, strict=True):
             assert taken is not None
             _put(taken.places[number], names, parts)
@@ -336,7 +339,7 @@ def finished(result: Any, known: dict[Any, Any] | None = None) -> Any:
     ``known``: what has been made, by number, and the parts of the caller's arguments, by path.
     """
     known = _Known(result) if known is None else known
-    leaves, treedef = tree_flatten(result, is_leaf=is_stand_in)
+    leaves, treedef = tree_flatten(result, is_leaf=lambda part: is_stand_in(part) or _may_lack_keys(part))
     # A list: a StopIteration that a program raises would be another error out of a generator, as `tree_map` has one.
     return jax.tree_util.tree_unflatten(treedef, [_finished_leaf(leaf, known) for leaf in leaves])
 
@@ -350,6 +353,11 @@ def _finished_leaf(leaf: Any, known: dict[Any, Any]) -> Any:
         return leaf if held is leaf else finished(held, known)
     if type(leaf) is DictByPath:
         return dict_by_path({key: finished(part, known) for key, part in dict.items(leaf)}, leaf._kind).resolve()
+    if _may_lack_keys(leaf):  # an element of a list of traced length
+        held = {key: finished(part, known) for key, part in dict.items(leaf)}
+        made = copy.copy(leaf)
+        _overwrite(made, tuple(held), list(held.values()))
+        return made
     if isinstance(leaf, TracedDict):  # JAX would sort its keys
         resolved = leaf.resolve()
         for key in () if resolved is leaf else resolved:
@@ -371,6 +379,11 @@ def _finished_leaf(leaf: Any, known: dict[Any, Any]) -> Any:
             if any(map(is_stand_in, tree_leaves(value, is_leaf=is_stand_in))):
                 object.__setattr__(leaf, name, finished(value, known))
     return leaf
+
+
+def _may_lack_keys(part: Any) -> bool:
+    """Whether this is a dict of Python's that holds what only some paths have set."""
+    return isinstance(part, dict) and not is_stand_in(part) and has_perhaps(dict.values(part))
 
 
 def _finished_text(text: TracedText, known: dict[int, Any]) -> Any:

@@ -33,7 +33,7 @@ from autograph.runtime.signatures.changed_arguments import Changes
 from autograph.runtime.signatures.inputs import type_key
 from autograph.runtime.signatures.signature import CallSignature
 from autograph.runtime.state.commits import shared_values_of
-from autograph.runtime.state.given_arrays import GivenArray, given_as_place
+from autograph.runtime.state.given_arrays import GivenArray, as_place, given_as_place
 from autograph.runtime.state.held import Constant, Held
 from autograph.runtime.state.variables import (
     Frame,
@@ -470,7 +470,11 @@ class Program:
 
     def _given(self, number: int, array: Any, numpys: Container[int]) -> Any:
         """What a trace has in place of an array that it is given."""
-        return given_as_place(array, np.ndarray if number in numpys else jax.Array) if LOCAL.places else array
+        if not LOCAL.places:
+            return array
+        kind = np.ndarray if number in numpys else jax.Array
+        # What is taken of a place outside is left there, too.
+        return as_place(array, kind=kind) if number < len(self._signature.names) else given_as_place(array, kind)
 
     # State.
 

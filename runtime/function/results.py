@@ -34,6 +34,7 @@ from autograph.runtime.function.outputs import (
 from autograph.runtime.heap.leaked_tracers import EXTENDED
 from autograph.runtime.heap.list_outputs import CountedList, references_of_elements, with_plain_lists
 from autograph.runtime.heap.object_graph import Reached, attributes, is_one_shot, traced_part
+from autograph.runtime.heap.unread import Unread
 from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.large_ints import fits_integers
 from autograph.runtime.layouts.objects import is_plain_object
@@ -43,7 +44,7 @@ from autograph.runtime.layouts.perhaps import GONE, Perhaps
 from autograph.runtime.layouts.pytrees import is_unsorted
 from autograph.runtime.layouts.statement_variables import UNBOUND, value_of
 from autograph.runtime.signatures.changed_arguments import ArgumentParts, Changes, Path
-from autograph.runtime.signatures.outside_places import Taken, Unread
+from autograph.runtime.signatures.outside_places import Taken
 from autograph.runtime.state.given_arrays import ArrayView, GivenArray, LocalArray
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.recording import LOCAL

@@ -240,9 +240,11 @@ def _held_by_function(function: types.FunctionType) -> Iterator[Any]:
     yield from contents_of_cells(function.__closure__)
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
-    if "__wrapped__" in function.__dict__:
-        yield function.__dict__["__wrapped__"]
-    if not is_library(function):
+    if is_library(function):
+        if "__wrapped__" in function.__dict__:
+            yield function.__dict__["__wrapped__"]
+    else:
+        yield from function.__dict__.values()
         yield from (function.__globals__[name] for name in names_in(function.__code__) if name in function.__globals__)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from autograph.runtime.heap.object_graph import Reached, parts
@@ -42,6 +42,17 @@ def places_holding(
             if part is not value and (known := holding.get(id(part))) is not None:
                 known.add(_place(value, step))
     return list(holding.values())
+
+
+def places_of(held: Sequence[Any], reached: Reached, variables: Sequence[Place]) -> Iterator[Place]:
+    """The places that hold some objects, or tuples that lead to them. The arguments are those of `places_holding`."""
+    if not held:
+        return
+    for holding in places_holding(held, reached, variables):
+        yield from (place for place in holding.places.values() if not isinstance(place, DefaultsPlace))
+    known = set(map(id, held))
+    tuples = [each for each in reached.values() if isinstance(each, tuple) and not known.isdisjoint(map(id, each))]
+    yield from places_of(tuples, reached, variables)
 
 
 class Holding:
@@ -98,6 +109,6 @@ def _place(owner: Any, step: str) -> Place | None:
         return ContentsPlace(owner)
     if isinstance(owner, types.CellType):
         return CellVariable("", owner)
-    if step.startswith(".") and not isinstance(owner, types.FunctionType | types.BuiltinFunctionType):
+    if step.startswith(".") and not isinstance(owner, types.BuiltinFunctionType):
         return AttributePlace(owner, step[1:])
     return None

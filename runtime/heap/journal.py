@@ -204,20 +204,21 @@ class Watch:
 
     Attributes:
       is_staged: whether the trace is part of a staged statement.
+      noted: by the keys of the places.
     """
 
     def __init__(self, is_staged: bool) -> None:
         self.is_staged = is_staged
-        self._entries: dict[Any, tuple[Place, Any, str]] = {}
+        self.noted: dict[Any, tuple[Place, Any, str]] = {}
 
     def note(self, place: Place, held: Any) -> None:
         """See a write to a place that held this before."""
         key = place.key
-        if key not in self._entries:
-            self._entries[key] = (place, held, _where_written(place))
+        if key not in self.noted:
+            self.noted[key] = (place, held, _where_written(place))
 
     def entries(self) -> list[tuple[Place, Any, str]]:
-        return list(self._entries.values())
+        return list(self.noted.values())
 
     def roll_back(self) -> None:
         for place, old, _ in reversed(self.entries()):

@@ -15,16 +15,19 @@ import types
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.errors import StagingError, TracersLeaked
-from autograph.runtime.heap.journal import ContentsPlace, Place, Watch
+from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, Watch
 from autograph.runtime.heap.object_graph import Reached, array_part, is_one_shot, traced_part
-from autograph.runtime.heap.places import owner_of
+from autograph.runtime.heap.places import TracedContentsPlace, owner_of
 from autograph.runtime.heap.reach import same
 from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.optional import possible_functions
 from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable
 from autograph.runtime.tracing.births import can_be_element
+from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
 
 
@@ -121,6 +124,53 @@ def hold(owner: Any, refusal: StagingError) -> None:
             raise error
     finally:
         del error  # whose traceback has this frame
+
+
+def hold_array(array: Any, watch: Watch | None) -> None:
+    """Report that a traced value is written to an array, if it is NumPy's, in a trace in which those that it makes are places.
+
+    Raises:
+      TracersLeaked: it is from outside of a `Function`, whose program is to have what it holds as an input.
+    """
+    frame = LOCAL.frame
+    if frame is None or frame.signature is None:
+        if watch is not None:
+            for each in _with_bases(array):
+                watch.note(TracedContentsPlace(each), each.copy())
+        return
+    reached = Reached(LOCAL.roots())
+    outside = [each for each in _with_bases(array) if each in reached]
+    if outside:
+        refusal = (
+            f"{user_location()}\n  {reached.name(outside[-1])!r} is written in place, and exists beyond this call: the program writes it "
+            "on each call, which nobody is there to see.\n  Call the function, or pass the array as an argument, and return it."
+        )
+        raise TracersLeaked(refusal, [(ContentsPlace(outside[-1]), None)], frame.signature)
+
+
+def note_augmented(array: Any, journal: Journal) -> None:
+    """Report that ``array += v`` follows. By what, and so whether one of NumPy's is written, only the operation knows."""
+    if LOCAL.places:
+        hold_array(array, None)
+    else:
+        note_known_write(array, journal)
+
+
+def note_known_write(array: Any, journal: Journal) -> None:
+    """Report that known numbers are about to be written to what may be an array of NumPy's: a trace that is made again is to find what
+    was there."""
+    if journal.watch is not None and not journal.is_open:
+        for place in map(ContentsPlace, _with_bases(array)):
+            if place.key not in journal.watch.noted:
+                journal.watch.note(place, place.get())
+
+
+def _with_bases(array: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """An array of NumPy's, and those that it is a view of; none of anything else."""
+    each: Any = array
+    while isinstance(each, np.ndarray):
+        yield each
+        each = each.base
 
 
 def slots_written(place: Place, old: Any) -> Any:
@@ -248,7 +298,11 @@ def _is_unknown(place: Place) -> bool:
 
 def _holder(place: Place) -> str | None:
     """What holds a traced value to which a place leads, if one does: a list does that a write may have changed."""
-    return place.name if _is_unknown(place) else traced_part(place.get(), place.name)
+    return (
+        place.name
+        if _is_unknown(place) or isinstance(place, TracedContentsPlace)
+        else traced_part(place.get(), place.name)
+    )
 
 
 def _has_lost_array(place: Place, old: Any) -> bool:

@@ -9,6 +9,8 @@ import functools
 import types
 from typing import Any
 
+import numpy as np
+
 from autograph.runtime.layouts.class_defaults import NO_DEFAULT, inherited
 from autograph.runtime.layouts.objects import ERROR_ATTRIBUTES, error_members
 from autograph.runtime.layouts.perhaps import Absence
@@ -101,7 +103,7 @@ class AttributePlace:
 
 
 class ContentsPlace:
-    """What a list, dict, set, deque or bytearray holds.
+    """What a list, dict, set, deque, bytearray or array of NumPy's holds.
 
     Attributes:
       line: as of an `AttributePlace`.
@@ -134,11 +136,22 @@ class ContentsPlace:
         if isinstance(owner, list | bytearray):
             owner[:] = value
             return
+        if isinstance(owner, np.ndarray):
+            owner[...] = value
+            return
         owner.clear()
         if isinstance(owner, collections.deque):
             owner.extend(value)
         else:
             owner.update(value)
+
+
+class TracedContentsPlace(ContentsPlace):
+    """What an array of NumPy's would hold to which a traced value is written."""
+
+    def __init__(self, owner: Any) -> None:
+        super().__init__(owner)
+        self.key = ("traced", id(owner))
 
 
 Place = AttributePlace | ContentsPlace | CellVariable | GlobalVariable
@@ -162,8 +175,10 @@ def _inherited(owner: Any, attribute: str) -> Any:
 
 def contents(owner: Any) -> Any:
     """A copy of what a container holds: a tuple for sequences and sets, a dict for mappings, ordered if that is;
-    what a `TracedList` calls its contents.
+    what a `TracedList` calls its contents; an array for an array.
     """
+    if isinstance(owner, np.ndarray):
+        return owner.copy()
     if has_contents(owner):
         return owner.contents()
     if isinstance(owner, collections.OrderedDict):

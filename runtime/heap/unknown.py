@@ -279,6 +279,12 @@ class Unknowns:
         self._undo.append(undo)
         return True
 
+    def conceal(self, owner: list[Any], reason: Reason) -> None:
+        """Let the elements of a list be unknown, one where there is none: ``xs[-1]`` is Python's own, and asks nobody."""
+        held = list(owner)
+        owner[:] = [Unknown(reason)] * max(len(held), 1)
+        self._undo.append(functools.partial(owner.__setitem__, slice(None), held))
+
     def undo(self) -> None:
         """Let all hold again what they held."""
         while self._undo:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,21 @@ def callers_arrays(values: Any, arrays: Sequence[Any]) -> Sequence[int]:
         own = {id(leaf) for leaf in jax.tree_util.tree_leaves(as_tree(values))}
         found = [k for k in found if id(arrays[k]) in own]
     return found
+
+
+_LEFT: weakref.WeakValueDictionary[int, jax.Array] = weakref.WeakValueDictionary()
+"""By identity, what programs have left outside in the place of an array of NumPy's, which Python would have made."""
+
+
+def note_left(values: Any, arrays: Sequence[Any]) -> None:
+    """Note what a program leaves outside that was given these arrays: if all are NumPy's, so is in Python what it makes of them."""
+    if all(isinstance(array, np.ndarray) or not np.ndim(array) or is_left(array) for array in arrays):
+        _LEFT.update({id(leaf): leaf for leaf in jax.tree_util.tree_leaves(values) if isinstance(leaf, jax.Array)})
+
+
+def is_left(array: Any) -> bool:
+    """Whether an array of JAX's is what a program has left outside in the place of one of NumPy's."""
+    return _LEFT.get(id(array)) is array
 
 
 def check_written(

@@ -20,12 +20,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.errors import StagingError, TracersLeaked
-from autograph.runtime.heap.holding_places import places_holding
+from autograph.runtime.heap.holding_places import places_holding, places_of
 from autograph.runtime.heap.leaked_tracers import EXTENDED, HELD, is_holdable, slots_written
 from autograph.runtime.heap.object_graph import Reached
 from autograph.runtime.heap.object_graph import parts as steps
 from autograph.runtime.heap.places import AttributePlace, ContentsPlace, Place, owner_of
 from autograph.runtime.heap.reach import same
+from autograph.runtime.heap.unread import Unread
 from autograph.runtime.layouts.large_ints import fits_integers
 from autograph.runtime.layouts.perhaps import Absence, perhaps
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable
@@ -103,7 +104,7 @@ class OutsidePlaces:
             *((static.key, Reached([(label, static.get())])) for label, static in arguments),
         ]
         is_news = False
-        for place, slots in found:
+        for place, slots in _with_holders(found, ways, variables):
             if slots is None and isinstance(place, ContentsPlace) and type(place.owner) in (list, collections.deque):
                 slots = HELD
             owner = owner_of(place)
@@ -158,6 +159,32 @@ def _holder(place: ContentsPlace, reached: Reached, variables: Sequence[Place]) 
     return next(found, place)
 
 
+def _with_holders(
+    found: Iterable[tuple[Place, Slots]], ways: Sequence[tuple[Any, Reached]], variables: Sequence[Place]
+) -> list[tuple[Place, Slots]]:
+    """Places that are written, with all others that hold the same arrays of NumPy's, in place of which there is one in the trace."""
+    found = list(found)
+    seen: set[int] = set()
+    for place, slots in found:  # which grows
+        arrays = [each for each in _arrays_in(place) if id(each) not in seen] if slots is not HELD else []
+        seen.update(map(id, arrays))
+        for _, reached in ways if arrays else ():
+            holders = places_of([each for each in arrays if each in reached], reached, variables)
+            found += ((each, frozenset() if isinstance(each, ContentsPlace) else None) for each in holders)
+    return [(place, slots) for place, slots in found if not isinstance(owner_of(place), np.ndarray)]
+
+
+def _arrays_in(place: Place) -> list[Any]:
+    """The arrays of NumPy's that a place holds: that which it is of itself, say."""
+    if not isinstance(place, ContentsPlace):
+        return [held] if isinstance(held := place.get(), np.ndarray) else []
+    owner = place.owner
+    parts = (
+        owner.values() if isinstance(owner, dict) else owner if isinstance(owner, list | collections.deque) else [owner]
+    )
+    return [part for part in parts if isinstance(part, np.ndarray)]
+
+
 def _now(place: Place) -> Any:
     """What a place holds, an array that is a place itself as the array that it is now."""
     value = place.get()
@@ -205,33 +232,6 @@ def _names(place: Place) -> Iterator[Any]:
         yield "cell", id(place.cell)
 
 
-class Unread:
-    """In place of an element that a trace is not to read. Whatever asks it for something ends the trace."""
-
-    __slots__ = ("_refusal",)
-
-    def __init__(self, refusal: Callable[[], Exception]) -> None:
-        self._refusal = refusal
-
-    def _asked(self, *_: Any) -> Any:
-        raise self._refusal()
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name) if name.startswith("__") else self._refusal()
-
-
-_BINARY = (
-    "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "lshift", "rshift", "and", "or", "xor",
-)  # fmt: skip
-_ASKING = (
-    "getitem", "setitem", "len", "iter", "contains", "call", "bool", "index", "int", "float", "complex", "hash", "eq", "ne", "lt",
-    "le", "gt", "ge", "neg", "pos", "abs", "invert", "round", "str", "repr", "format", "array", "jax_array",
-    *_BINARY, *(f"r{name}" for name in _BINARY),
-)  # fmt: skip
-for _name in _ASKING:
-    setattr(Unread, f"__{_name}__", Unread._asked)
-
-
 class Taken:
     """What some places hold, and the containers of Python's in that.
 
@@ -251,6 +251,9 @@ class Taken:
         self.names: list[str] = []
         self.places: list[Place] = []
         self.containers: dict[int, int] = {}
+        self._arrays: dict[
+            int, list[Any]
+        ] = {}  # of NumPy's, in place of each what a trace has, and itself where it is again
         self._slots = {place.key: slots for place, _, slots in roots}
         self._roots = [(place, name) for place, name, _ in roots]
         self._held = HeldContainers()
@@ -283,6 +286,12 @@ class Taken:
     ) -> tuple[Any, Any]:
         """``is_assigned``: whether a number is an input. ``is_held``: whether it is in a container of the trace."""
         kind = type(value)
+        if isinstance(value, np.ndarray) and not is_held:
+            if id(value) not in self._arrays:
+                self._arrays[id(value)] = [leaf(value, name)]
+                return "array", self._arrays[id(value)][0]
+            self._arrays[id(value)].append(value)
+            return ("same", list(self._arrays).index(id(value))), self._arrays[id(value)][0]
         if is_array_leaf(value) and kind not in (*_NUMBERS, bool):
             return "array", leaf(value, name)
         if kind in _NUMBERS and is_assigned and (kind is not int or fits_integers(value)):
@@ -433,7 +442,7 @@ class Taken:
             if number < len(self.leaves):
                 array = arrays[number]
                 ways = _ways_to(array, list(outside()))
-                if len(ways) > 1:
+                if len(ways) > len(self._arrays.get(id(array), [array])):
                     raise StagingError(
                         f"{where}\n  {label!r} is written in place by {name}, and shares memory with another array from outside "
                         f"({', '.join(ways)}): to the compiled program they are two.\n  Let one of them be a copy: x.copy()."
@@ -468,7 +477,7 @@ class Taken:
         """
         pending = iter(leaves)
         self._is_filled = True
-        self.places, self.containers = [], {}
+        self.places, self.containers, self._arrays = [], {}, {}
         for place, name in self._roots:
             self._root(place, name, lambda *_: next(pending))
         self._held.put_in_place(reached, variables)

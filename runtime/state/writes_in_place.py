@@ -11,6 +11,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.state.chosen_arrays import place_of, places_in
 from autograph.runtime.state.given_arrays import LocalArray, base_of, is_given
 from autograph.runtime.tracing.caller_arrays import will_write
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL, hold_arrays
 
@@ -40,4 +41,5 @@ def in_place(target: Any, new: Callable[[Any], Any], what: str) -> None:
     note_write(target, refusal)
     if not is_given(target):
         hold_arrays(refusal)
+        LANGUAGE.operators.will_augment(target)  # which takes one from outside as an input
         raise refusal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import traceback
 import types
@@ -214,6 +215,11 @@ def refuse_concretization(
             "This library function needs the value of a traced array, which is known only at run time.\n  Pass a Python "
             "number (each value is then traced separately), use the function of jax.numpy that accepts arrays, or call it through "
             "autograph.py_function."
+        )
+    elif is_of_jax and unconverted is not None and unconverted.co_flags & inspect.CO_GENERATOR:
+        said = (
+            f"Python advances {unconverted.co_qualname} step by step here, and how far it comes is known only at run time.\n  Give a "
+            "list of what it yields, list(x)."
         )
     elif is_of_jax and unconverted is not None:
         said = (

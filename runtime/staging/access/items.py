@@ -21,7 +21,7 @@ from autograph.runtime.containers.padded_gathers import written_at
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.heap.leaked_tracers import held_or
+from autograph.runtime.heap.leaked_tracers import held_or, hold_array, note_augmented, note_known_write
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
 from autograph.runtime.heap.reach import refuse_array_written
 from autograph.runtime.layouts.objects import is_plain_object
@@ -140,14 +140,11 @@ class Items(InTrace):
         if isinstance(target, np.ndarray) or self.backend.is_array(target):
             value = plain(value)
             self.lookups.check_bounds(target, as_index(key))
-        if self.backend.is_array(target):
+        is_numpys = isinstance(target, np.ndarray)
+        if self.backend.is_array(target) or (is_numpys and self._is_of_trace(key, value)):
             if not is_put_back:
                 self._refuse_shared(target)
-            return self._set(target, key, value)
-        if isinstance(target, np.ndarray) and self._is_of_trace(as_index(key) if holds_traced(key) else key, value):
-            if not is_put_back:
-                self._refuse_shared(target)
-            return self._set(jnp.asarray(target), key, value)
+            return self._set(jnp.asarray(target) if is_numpys else target, key, value)
         if isinstance(target, MUTABLE_CONTAINERS):
             if type(target) is list:
                 self.lookups.check_bounds(target, key, is_write=True)
@@ -173,9 +170,8 @@ class Items(InTrace):
 
     def _is_of_trace(self, key: Any, value: Any) -> bool:
         """Whether this, with which an item is written, is traced: outside of traces NumPy's arrays take JAX's as they are."""
-        if self.backend.is_eager():
-            return False
-        return self._any_traced(value) or self._any_traced(key) or has_contents(value)
+        parts = (value, as_index(key) if holds_traced(key) else key)
+        return not self.backend.is_eager() and (any(map(self._any_traced, parts)) or has_contents(value))
 
     def _set_in_container(self, target: Any, key: Any, value: Any) -> None:
         if (later := self.at_run_time(target, "__setitem__")) is not None:
@@ -477,6 +473,7 @@ class Items(InTrace):
         if isinstance(target, jax.Array | np.ndarray) and self._is_shared(target):
             if isinstance(target, np.ndarray) or may_be_numpys():
                 hold_arrays(cannot_hold())
+        note_augmented(target, self.journal)
 
     def augmented_in_place(self, new: Any, target: Any, parameter: str) -> None:
         """Refuse ``x += v`` of an array of which nothing but the caller of the function, which has no result, could see it.
@@ -504,11 +501,14 @@ class Items(InTrace):
         """Make the trace again, in which arrays are places, if this write is to be seen by other names than that which it is by."""
         if self._is_shared(target, 1):
             hold_arrays(cannot_hold())
+        if LOCAL.places:
+            hold_array(target, self.journal.watch)
 
     def will_write_known(self, target: Any) -> None:
         """Report that known numbers are about to be written in place to an array of NumPy's: another name may lead to a copy of it."""
         if isinstance(target, np.flatiter | memoryview):
             target = target.base if isinstance(target, np.flatiter) else target.obj
+        note_known_write(target, self.journal)
         if not isinstance(target, np.ndarray) or (target.ndim and not self.backend.has_copied_constants()):
             return
         converter = self.converter()

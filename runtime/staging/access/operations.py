@@ -22,6 +22,7 @@ from autograph.runtime.containers.traced_dicts import DictView
 from autograph.runtime.containers.traced_lists import is_traced_list
 from autograph.runtime.effects.raising import has_handlers
 from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.heap.leaked_tracers import hold_array
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import refuse_array_written
 from autograph.runtime.layouts.large_ints import holds_number
@@ -250,8 +251,11 @@ class Operations(InTrace):
                     if symbol == "+=" and type(target) is list and has_contents(value):
                         return list.__iadd__(target, value)  # whose sum with one of Python's is another
                     return IN_PLACE[symbol](target, value)
-            elif self.journal.is_open and isinstance(target, np.ndarray):
-                refuse_array_written()
+            elif isinstance(target, np.ndarray):
+                if is_given(value) and value.kind is np.ndarray:
+                    hold_array(target, self.journal.watch)
+                if self.journal.is_open:
+                    refuse_array_written()
             return IN_PLACE[symbol](target, value)
         return self.operate(symbol[:-1], target, value, written=symbol)
 
@@ -472,6 +476,12 @@ class Operations(InTrace):
             is_first = class_attribute(type(descriptor), "__set__") is not None
             if is_first or name not in (getattr(target, "__dict__", None) or ()):
                 return self.call(read)(descriptor, target, kind)
+        elif descriptor is None and (missing := user_method(kind, "__getattr__")) is not None:
+            try:
+                return object.__getattribute__(target, name)
+            except AttributeError:
+                pass
+            return self.call(missing)(target, name)
         return attribute_of(target, name)
 
     def _inherited(self, target: Any, name: str) -> Any:

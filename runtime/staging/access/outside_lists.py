@@ -9,6 +9,7 @@ from typing import Any
 import jax
 
 from autograph.backends.base import NotRollable
+from autograph.runtime.effects.as_python import resolved_values
 from autograph.runtime.effects.callbacks import py_function
 from autograph.runtime.errors import StagingError, TracersLeaked
 from autograph.runtime.heap.in_trace import InTrace, Trace
@@ -16,6 +17,7 @@ from autograph.runtime.heap.leaked_tracers import held_or, hold
 from autograph.runtime.heap.object_graph import Reached, traced_part
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace, is_mutating_method
 from autograph.runtime.heap.reach import same
+from autograph.runtime.layouts.perhaps import is_perhaps
 from autograph.runtime.layouts.statement_variables import class_name, has_contents
 from autograph.runtime.state.processes import is_one_of_several
 from autograph.runtime.tracing.locations import user_location, warn
@@ -150,8 +152,8 @@ class OutsideLists(InTrace):
         def write(*args: Any, **kwargs: Any) -> Any:
             leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
             traced = [k for k, leaf in enumerate(leaves) if isinstance(leaf, jax.core.Tracer)]
-            for leaf in leaves:
-                if not isinstance(leaf, jax.core.Tracer) and traced_part(leaf, "") is not None:
+            for leaf in (*leaves, *jax.tree_util.tree_leaves((args, kwargs), is_leaf=is_perhaps)):
+                if not isinstance(leaf, jax.core.Tracer) and (is_perhaps(leaf) or traced_part(leaf, "") is not None):
                     raise self._held_or(owner, _unwritable(owner, leaf))
             if not is_recording():
                 if not traced:
@@ -167,14 +169,18 @@ class OutsideLists(InTrace):
                 given, named = jax.tree_util.tree_unflatten(
                     structure, [known.get(k, leaf) for k, leaf in enumerate(leaves)]
                 )
+                given, named = resolved_values((given, named))
                 called(*given, **named)
+
+            def refusal() -> StagingError:
+                return self._held_or(owner, _written_at_run_time(type(owner).__name__))
 
             LOCAL.written[id(owner)] = owner
             py_function(run, [leaves[k] for k in traced], None)
-            self.journal.hidden[id(owner)] = (
-                owner,
-                lambda: self._held_or(owner, _written_at_run_time(type(owner).__name__)),
-            )
+            # Until the call ends whose writes are watched.
+            if type(owner) is list and id(owner) not in self.journal.hidden and self.journal.watch is not None:
+                self.journal.unknowns.conceal(owner, lambda _: refusal())
+            self.journal.hidden[id(owner)] = owner, refusal
 
         return write
 

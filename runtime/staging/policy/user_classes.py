@@ -60,8 +60,12 @@ _WRITES = frozenset(
     or name in ("STORE_GLOBAL", "DELETE_GLOBAL")
 )
 _BRANCHES = frozenset(
-    code for name, code in dis.opmap.items() if "JUMP" in name or name in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP")
+    code
+    for name, code in dis.opmap.items()
+    if "JUMP" in name or name in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP", "IS_OP")
 )
+# What Python's own containers, and texts, do with values of the trace. Not in special methods: all operators around would be calls.
+_READS = frozenset(["BINARY_SUBSCR", "BINARY_SLICE", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "[]"])
 _CALLS = frozenset(code for name, code in dis.opmap.items() if "CALL" in name)
 _SHARED = frozenset(dis.opmap[name] for name in ("STORE_DEREF", "DELETE_DEREF"))
 _MUTATING = frozenset(
@@ -184,7 +188,9 @@ def operator_methods(function: types.FunctionType, classes: Iterable[type]) -> f
     if function.__globals__.get("__name__") in sys.stdlib_module_names:
         return SPECIAL  # it meets objects of any class
     members = dict(_members(classes))
-    needed = {key for key, method in members.items() if _is_cached(key) or _is_changed(method.__code__)}
+    needed = {
+        key for key, method in members.items() if _is_cached(key) or _is_changed(method.__code__, key[1] in SPECIAL)
+    }
     applied = {key: _applied(method.__code__) for key, method in members.items() if key not in needed} if needed else {}
     found = {name for _, name in needed}
     while more := {key for key, names in applied.items() if names & found}:  # they lead to others
@@ -274,7 +280,7 @@ def _members(classes: Iterable[type]) -> Iterator[tuple[tuple[type, str], types.
                 value = value.func
             elif type(value) is not types.FunctionType:
                 value = class_attribute(type(value), "__get__")  # of a descriptor
-            elif name not in SPECIAL:
+            elif name not in SPECIAL and name != "__getattr__":
                 continue
             if type(value) is types.FunctionType and not is_library(value):
                 yield (kind, name), value
@@ -285,9 +291,12 @@ def _is_cached(key: tuple[type, str]) -> bool:
 
 
 @functools.lru_cache(4096)
-def _is_changed(code: types.CodeType) -> bool:
+def _is_changed(code: types.CodeType, is_operator: bool) -> bool:
     """Whether conversion changes the meaning of the code."""
-    return _writes(code) or any(not (_BRANCHES | _CALLS).isdisjoint(part.co_code[::2]) for part in codes_in(code))
+    if _writes(code) or any(not (_BRANCHES | _CALLS).isdisjoint(part.co_code[::2]) for part in codes_in(code)):
+        return True
+    instructions = (each for part in codes_in(code) for each in dis.get_instructions(part))
+    return not is_operator and any(not _READS.isdisjoint((each.opname, each.argrepr)) for each in instructions)
 
 
 @functools.lru_cache(4096)
