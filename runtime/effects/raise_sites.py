@@ -18,7 +18,7 @@ from autograph.runtime.effects.traced_texts import PLAIN, DeferredText, TracedTe
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.layouts.constants import sort_of_constant
 from autograph.runtime.layouts.list_room import OutOfRoom, Room
-from autograph.runtime.layouts.objects import error_attributes, error_members, given_names
+from autograph.runtime.layouts.objects import given_names, members_of_bases
 from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, is_one_of
 from autograph.runtime.layouts.pytrees import tree_flatten, tree_leaves, tree_map
 from autograph.runtime.tracing.language import LANGUAGE
@@ -172,10 +172,11 @@ class Recipe:
     def of(cls, error: BaseException) -> Recipe:
         """For an exception that is there."""
         kind = type(error)
+        members = {name: held for name in members_of_bases(kind) if (held := getattr(error, name, None)) is not None}
         if kind.__module__ == "builtins":  # it may hold more than its arguments: the name of a file, say
             args = error.__reduce__()[1]
-            return cls(kind, (args, given_names(error) | vars(error)), False)
-        members = {name: held for name, held in error_attributes(error).items() if name in error_members(kind)}
+            held = members if isinstance(error, OSError | UnicodeError) else given_names(error)
+            return cls(kind, (args, held | vars(error)), False)
         return cls(kind, (error.args, members | vars(error)), False)
 
     def make(self, content: Any) -> BaseException:
@@ -214,7 +215,7 @@ class Recipe:
         else:
             error = self.kind.__new__(self.kind, *first)
             error.args = tuple(first)
-        members = error_members(self.kind)
+        members = members_of_bases(self.kind)
         for name, value in second.items():
             if name in members or self.kind.__module__ == "builtins":
                 object.__setattr__(error, name, value)

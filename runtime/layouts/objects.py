@@ -53,19 +53,27 @@ def error_attributes(value: Any) -> dict[str, Any]:
     if not issubclass(type(value), BaseException):  # which one of several is not, though it says so
         return {}
     names = (*ERROR_ATTRIBUTES, *error_members(type(value)))
-    return {name: held for name in names if (held := getattr(value, name)) is not None}
+    return {name: held for name in names if (held := getattr(value, name, None)) is not None}
 
 
 def error_members(kind: type[BaseException]) -> list[str]:
-    """What exceptions of a class of the user's have of its base class of Python's: the ``errno`` of an `OSError`."""
-    if kind.__module__ == "builtins" or not is_plain_kind(kind):
-        return []
+    """What exceptions of a class of the user's, where they are plain objects, have of its base class of Python's: the ``errno`` of an
+    `OSError`."""
+    return [] if kind.__module__ == "builtins" or not is_plain_kind(kind) else members_of_bases(kind)
+
+
+def members_of_bases(kind: type[BaseException]) -> list[str]:
+    """What exceptions of a class have of its base classes of Python's, plain objects or not."""
     members = [pair for base in kind.__mro__ if base.__module__ == "builtins" for pair in vars(base).items()]
     return [
         name
         for name, member in members
-        if isinstance(member, types.MemberDescriptorType)
+        if (
+            isinstance(member, types.MemberDescriptorType)
+            or (name == "characters_written" and issubclass(kind, BlockingIOError))
+        )
         and name not in vars(BaseException)
+        and name not in vars(BaseExceptionGroup)  # which has them from its arguments, and for good
         and getattr(kind, name) is member  # no property of the user's
     ]
 
