@@ -18,7 +18,8 @@ from typing import Any
 from autograph.runtime.code.code_names import PlaceOfCode, Readers
 from autograph.runtime.code.generated import Check
 from autograph.runtime.function.assignments import Left, Place, Places
-from autograph.runtime.function.reads import Reads, Root, places_of
+from autograph.runtime.function.read_kinds import Root
+from autograph.runtime.function.reads import Reads, places_of
 from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable
 from autograph.runtime.layouts.static_values import StaticLeaf
 from autograph.runtime.signatures.outside_places import SCALARS, OutsidePlaces

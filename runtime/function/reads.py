@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import array
 import collections
+import contextvars
 import enum
 import functools
 import hashlib
 import itertools
 import operator
+import os
 import types
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -25,12 +27,20 @@ import numpy as np
 from autograph.runtime.code.code_names import Readers, class_attribute, is_partial
 from autograph.runtime.code.generated import Check
 from autograph.runtime.code.library_table import is_library, is_library_name
-from autograph.runtime.containers.traced_lists import is_array_list
 from autograph.runtime.data.dataset import Dataset
 from autograph.runtime.data.pipeline import Node, functions_of
-from autograph.runtime.errors import PartOfTrace, StagingError
+from autograph.runtime.errors import StagingError
 from autograph.runtime.function.assignments import Held, Lefts, Place, Places
-from autograph.runtime.function.read_kinds import atom_leaf, copied, is_atom, is_data, is_descriptor
+from autograph.runtime.function.read_kinds import (
+    SHOWN_BY,
+    Root,
+    atom_leaf,
+    copied,
+    is_atom,
+    is_data,
+    is_descriptor,
+    refuse_of_trace,
+)
 from autograph.runtime.layouts.static_values import (
     StaticLeaf,
     array_content,
@@ -42,7 +52,7 @@ from autograph.runtime.layouts.static_values import (
 from autograph.runtime.lazy import lazy
 from autograph.runtime.signatures.outside_places import SCALARS, objects_within
 from autograph.runtime.state.linked_state import NOT_STATE, is_nnx_object, is_variable, may_hold_variables
-from autograph.runtime.tracing.locations import is_installed, user_location
+from autograph.runtime.tracing.locations import is_installed
 
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 _NOT_RUN = frozenset(["__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__"])
@@ -52,29 +62,6 @@ _LONGEST = 100_000  # characters of source; of more than that, all is looked at 
 _UNROLLED = 16  # items that are compared by an expression of their own each
 _MISSING = object()
 _PLAIN_LOOKUP: Any = object.__getattribute__
-
-
-class Root:
-    """Where a walk begins.
-
-    Attributes:
-      label: what messages call it.
-      source: an expression for it, of names in ``environment``.
-      is_known: whether which object it is need not be compared.
-      place: where it is assigned.
-    """
-
-    def __init__(
-        self,
-        label: str,
-        source: str,
-        environment: dict[str, Any],
-        value: Any,
-        place: Place = (),
-        is_known: bool = False,
-    ) -> None:
-        self.label, self.source, self.environment, self.value = label, source, environment, value
-        self.place, self.is_known = place, is_known
 
 
 class Reads:
@@ -222,7 +209,7 @@ class _Walk:
             self._parts(value, source, label)
         elif isinstance(value, np.ndarray):
             self._array(value, source, label)
-        elif isinstance(value, bytearray | array.array):
+        elif isinstance(value, bytearray | array.array | memoryview):
             self._buffer(value, source, label)
         elif is_root and kind is types.FunctionType:  # what a namespace holds may be held here
             self._leaf(value, f"{source} is not {self._known(value)}", label)
@@ -232,6 +219,12 @@ class _Walk:
             self.key.append(("again", self._seen[id(value)]))
         elif isinstance(value, _CONTAINERS):
             self._container(value, self._bound(value, source, label), label)
+        elif (shown := SHOWN_BY.get(kind)) is not None:
+            self.key.append(kind)
+            copy = shown(value)
+            self._container(copy, self._bound(copy, f"{self._known(shown)}({source})", label), label)
+        elif kind is contextvars.ContextVar:
+            self._visit(value.get(_MISSING), f"{source}.get({self._known(_MISSING)})", label)
         elif kind is types.MethodType or isinstance(value, weakref.ref) or is_partial(value):
             self._tests.append(f"type({source}) is not {self._known(kind)}")
             self._parts(value, source, label)
@@ -262,9 +255,13 @@ class _Walk:
         elif isinstance(value, types.ModuleType):
             if not (is_library_name(value.__name__) or is_installed(value.__name__)):
                 self._namespace(value, self._bound(value, source, label), label)
+            elif value is os and not self._names.isdisjoint(["environ", "getenv"]):
+                self._visit(os.environ, f"{source}.environ", f"{label}.environ")
         elif isinstance(value, types.FunctionType):
             if not is_library(value):
                 self._function(value, source, label)
+            elif value is os.getenv:
+                self._visit(os.environ, f"{self._known(os)}.environ", f"{label}.environ")
             elif "__wrapped__" in value.__dict__ and id(value) not in self._functions:  # a library's, around the user's
                 self._functions.add(id(value))
                 self._parts(value.__dict__["__wrapped__"], f"{source}.__wrapped__", label)
@@ -405,7 +402,7 @@ class _Walk:
 
     def _taken_value(self, value: Any, label: str) -> None:
         """Take in what the objects lead to that the signature of a call has by their identities."""
-        _refuse_of_trace(value, label)
+        refuse_of_trace(value, label)
         for part in objects_within(value, self._opened):
             reference = weak_reference(part)
             known = self._known(part if reference is None else reference)
@@ -414,7 +411,7 @@ class _Walk:
     # Containers.
 
     def _container(self, value: Any, source: str, label: str) -> None:
-        _refuse_of_trace(value, label)
+        refuse_of_trace(value, label)
         is_written = id(value) in self._written
         if is_written or id(value) in self._taken:
             self._tests.append(f"{source} is not {self._known(value)}")
@@ -486,7 +483,7 @@ class _Walk:
         self._tests.append(f"{source} is not {self._known(value)} or bytes({source}) != {self._known(content)}")
         self.key.append((type(value), getattr(value, "typecode", None), content))
         self.leaves[label] = StaticLeaf(
-            self.key[-1], type(value)(value) if isinstance(value, bytearray) else list(value)
+            self.key[-1], list(value) if isinstance(value, array.array) else bytearray(content)
         )
 
     # The source.
@@ -539,11 +536,3 @@ class _Walk:
                 "compare each of them with the value at trace time.\n  Pass the values that it needs as an argument, or store the "
                 "numbers in one array."
             )
-
-
-def _refuse_of_trace(value: Any, label: str) -> None:
-    """`PartOfTrace` if a value is a container that the trace around the call holds in arrays."""
-    if is_array_list(value):
-        raise PartOfTrace(
-            f"{user_location()}\n  {label} is of traced length, and a function reads it.\n  Call the function in converted code."
-        )
