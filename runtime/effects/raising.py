@@ -310,9 +310,9 @@ class _Refusing:
 
 def _met_handlers(site: RaiseSite) -> StagingError:
     return StagingError(
-        f"{site.where}\n  {site.name} is raised under a traced condition inside handlers that Python runs (contextlib.suppress, or a "
-        "`try` that yields): whether they catch it is not known while tracing.\n  Use `try` and `except` in a function that does "
-        "not yield, or move it out of the traced function."
+        f"{site.where}\n  {site.name} is raised under a traced condition inside handlers that Python runs (`except*`, "
+        "contextlib.suppress, or a `try` that yields): whether they catch it is not known while tracing.\n  Use `try` and `except` in "
+        "a function that does not yield, or move it out of the traced function."
     )
 
 
