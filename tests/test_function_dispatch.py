@@ -441,7 +441,7 @@ def test_calls_like_one_before_go_to_the_compiled_function_directly(monkeypatch)
         lambda f=ag.function(lambda p: p.values * p.by.by): f(Plain(x, Slotted(x, 2))),
         lambda f=ag.function(lambda d: d["a"]): f(OrderedDict(a=x)),
         lambda f=ag.function(lambda x, part, n: x[part] + len(n)): f(x, slice(0, 2), {1, 2}),
-        lambda f=ag.function(lambda d, kind: d[1].astype(kind)): f({1: x}, jnp.int32),
+        lambda f=ag.function(lambda d, kind: d[1].astype(kind)): f({1: x}, np.dtype("int32")),
         lambda f=ag.function(lambda x: (x, "a", Plain(x, None))): f(x),
         lambda f=ag.function(lambda x: x[x > 0]): f(x),
         lambda f=ag.function(lambda x: f"{x.sum():.1f}"): f(x),

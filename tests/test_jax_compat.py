@@ -270,7 +270,7 @@ def test_a_program_is_recorded_again_as_evaluating_it_records_it():
         program = jax_compat.program_of(
             made.jaxpr.eqns, made.jaxpr.invars, made.jaxpr.outvars, jax_compat.constants_of(made)
         )
-        evaluated = jax_compat.jaxpr_as_fun(program)
+        evaluated = functools.partial(jax.core.eval_jaxpr, program.jaxpr, program.consts)
         for run in (
             lambda call: lambda x, n: call(x, n),
             lambda call: lambda x, n: call(x, 3),  # which JAX computes with

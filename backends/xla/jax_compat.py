@@ -35,7 +35,6 @@ from jax.extend.core import (
     Primitive,
     Var,
     concrete_or_error,
-    jaxpr_as_fun,
     jaxprs_in_params,
     new_jaxpr_eqn,
     set_current_trace,
@@ -160,11 +159,17 @@ def replay(program: ClosedJaxpr, *operands: Any) -> list[Any]:
         return _recorded_again(program.jaxpr, [*program.consts, *operands], trace)
     if any(getattr(jax.config, name) for name in ("jax_debug_nans", "jax_debug_infs")):
         return _checked_results(program, operands)
-    return list(jaxpr_as_fun(program)(*operands))
+    return list(_results(program, operands))
+
+
+def _results(program: ClosedJaxpr, operands: Sequence[Any]) -> Sequence[Any]:
+    """What a program returns. JAX's `jaxpr_as_fun` turns its search for NaN off meanwhile, and with it that of this thread for good."""
+    results: Sequence[Any] = jax.core.eval_jaxpr(program.jaxpr, program.consts, *operands)
+    return results
 
 
 def _checked_results(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
-    """The results of a program while JAX looks for NaN and infinities: `jaxpr_as_fun` turns that off, and leaves it off.
+    """The results of a program while JAX looks for NaN and infinities.
 
     Raises:
       FloatingPointError: an equation gives one; with the line that it comes from.
@@ -217,7 +222,7 @@ def _is_high(equation: Any) -> bool:
 
 
 def _recorded_again(jaxpr: Any, values: Sequence[Any], trace: Any) -> list[Any]:
-    """The results of a jaxpr in a trace that records: those of `jaxpr_as_fun`, without any type being computed again."""
+    """The results of a jaxpr in a trace that records: those of `_results`, without any type being computed again."""
     around = source_info_util.current()
     names = around.name_stack
 
@@ -229,7 +234,7 @@ def _recorded_again(jaxpr: Any, values: Sequence[Any], trace: Any) -> list[Any]:
         taken = {atom: known[atom] for atom in equation.invars if not is_literal(atom)}
         if any(map(_is_in_text, taken.values())):  # JAX may compute with it now
             alone = program_of([equation], (), [var for var in equation.outvars if not is_dropped(var)], taken)
-            known.update(zip(alone.jaxpr.outvars, map(recorded_here, jaxpr_as_fun(alone)()), strict=True))
+            known.update(zip(alone.jaxpr.outvars, map(recorded_here, _results(alone, ())), strict=True))
             continue
         place = equation.source_info
         if names.stack:

@@ -32,8 +32,7 @@ from autograph.runtime.errors import ArgumentsChanged, StateNeeded, TracersLeake
 from autograph.runtime.function.array_writes import checked
 from autograph.runtime.function.outputs import Changed
 from autograph.runtime.function.outside_writes import is_part
-from autograph.runtime.layouts.list_room import OutOfRoom
-from autograph.runtime.layouts.static_values import BY_VALUE, SIMPLE, WholeArgument, weak_reference
+from autograph.runtime.layouts.static_values import BY_VALUE, SIMPLE, WholeArgument, has_no_equality, weak_reference
 from autograph.runtime.signatures.changed_arguments import ArgumentParts
 from autograph.runtime.signatures.chosen_arguments import StaticArgument
 from autograph.runtime.signatures.retrace import FEW
@@ -133,7 +132,7 @@ class Dispatcher:
         self._environment = {
             "otherwise": otherwise,
             "reported": reported,
-            "Redone": (StateNeeded, OutOfRoom, ArgumentsChanged, ArraysWritten, TracersLeaked),
+            "Redone": (StateNeeded, ArgumentsChanged, ArraysWritten, TracersLeaked),
         }
         self._blocks: dict[Any, _Seen] = {}
         self.tick = tick or _ticks()
@@ -227,11 +226,10 @@ def _key_part(value: Any) -> KeyPart | None:
         return itself
     if kind in _BY_CONTENTS:
         return None if _contents(value) is None else _contents
-    if is_array_like(value):
-        return None
-    # When the object goes, whoever holds it weakly clears the blocks, before its id can be another's. What it is equal to is
-    # left to the cache.
-    return id if weak_reference(value) is not None else None
+    if has_no_equality(kind) and not is_array_like(value):
+        # When the object goes, whoever holds it weakly clears the blocks, before its id can be another's.
+        return id if weak_reference(value) is not None else None
+    return None
 
 
 _BY_CONTENTS: Mapping[type, Callable[[Any], Iterable[Any]]] = types.MappingProxyType(

@@ -295,7 +295,7 @@ class Program:
     def direct(self, is_finished: bool) -> Any:
         """What a call comes to, while it is known to have no effects; else None.
 
-        Called by itself it may end with `StateNeeded` or `OutOfRoom`.
+        Called by itself it may end with `StateNeeded`.
 
         Args:
           is_finished: whether what the compiled function returns is what the caller sees, unless it raises.
@@ -314,14 +314,24 @@ class Program:
         """``run``, which raises what the program raised, and returns what the caller sees. It does not hold the program, which holds it."""
         mine = weakref.ref(self)
 
+        def as_a_whole(arrays: Sequence[Any]) -> Any:
+            program = mine()
+            assert program is not None, "a program was called after its end"
+            return program.without_changes(*arrays)
+
         def call(*arrays: Any) -> Any:
-            if LOCAL.frame is not None and (program := mine()) is not None:  # a trace is around it, which wants more
-                return program.without_changes(*arrays)
-            result = run(*arrays)
-            if type(result) is Guarded:
-                result.check()
-                result = result.result
-            return result if is_finished or isinstance(result, jax.Array) else finished(result)
+            if LOCAL.frame is not None:  # a trace is around it, which wants more
+                return as_a_whole(arrays)
+            try:
+                result = run(*arrays)
+                if type(result) is Guarded:
+                    result.check()
+                    result = result.result
+            except OutOfRoom:  # it has changed nothing, and is compiled with more
+                pass
+            else:
+                return result if is_finished or isinstance(result, jax.Array) else finished(result)
+            return as_a_whole(arrays)
 
         return call
 
