@@ -72,6 +72,12 @@ def test_objects_with_an_equality_of_their_own_on_the_quick_way():
     assert f(one, x).tolist() == [5, 5] and f(equal, x).tolist() == [3, 3]
 
 
+def test_parameters_named_as_what_the_quick_way_calls():
+    f, x = ag.function(lambda set, map, type, len: len[1] * set + map[0] * type["a"]), jnp.ones(2)
+    for _ in range(3):
+        assert f(2.0, [x], {"a": x}, {1: x}).tolist() == [3, 3]
+
+
 def test_an_exception_on_the_quick_way():
     """It is Python's, shows no frame of ours, leaves Variables as they were, and the next call as it would be."""
     count = ag.Variable(0.0)

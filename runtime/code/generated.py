@@ -140,7 +140,7 @@ def block_source(
     else:
         return None
     leaves, test = (_all_at_once if len(kinds) > _UNROLLED else _one_by_one)(lines, leaves, kinds, known)
-    if any(mark in line for line in lines for mark in ("['", '["', "_.", "_[")):
+    if lines:
         lines = ["try:", *(f"    {line}" for line in lines), "except (KeyError, AttributeError): break"]
     block.lines += [*lines, *([f"if not ({test}): break"] if test else [])]
     keys = [
@@ -287,7 +287,7 @@ def dispatch_function(
     names = _Parameters(parameters)
     known = {
         **{f"{_OURS}{name}": value for name, value in environment.items()},
-        **{f"{_OURS}{kind.__name__}": kind for kind in (type, len, tuple, list, dict, map)},
+        **{f"{_OURS}{kind.__name__}": kind for kind in (type, len, tuple, list, dict, set, map)},
         **{f"{_OURS}missing": _MISSING, f"{_OURS}given": _given},
         **{f"{_OURS}number": number, f"{_OURS}enough": number + counted, f"{_OURS}last": None},
     }
@@ -415,7 +415,9 @@ class _TakingApart:
         if kind is dict:
             key_types = set(map(type, value))
             if key_types == {int}:  # equal to others: True, 1.0
-                self.lines.append(f"if set({_OURS}map({_OURS}type, {name})) != {self._known.name(key_types)}: break")
+                self.lines.append(
+                    f"if {_OURS}set({_OURS}map({_OURS}type, {name})) != {self._known.name(key_types)}: break"
+                )
             return key_types in ({str}, {int}, set()) and all(
                 [self.take(value[key], f"{name}[{key!r}]") for key in sorted(value)]
             )
