@@ -174,32 +174,37 @@ def _checked_results(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]
     Raises:
       FloatingPointError: an equation gives one; with the line that it comes from.
     """
+    return _evaluated(program, operands, _checked_again)
+
+
+def _checked_again(equation: Any, operands: Sequence[Any]) -> Sequence[Any]:
+    """As `bind_again`, for `_checked_results`: the equations of a branch and of a called program one by one."""
+    with at_source_of(equation), equation.ctx.manager:
+        try:
+            if kind(equation) is Kind.COND and not is_tracer(operands[0]):
+                return _checked_results(branches(equation)[int(operands[0])], operands[1:])
+            if kind(equation) is Kind.CALL and (program := called(equation.params)) is not None:
+                return _checked_results(program, operands)
+            return bind_again(equation, operands)
+        except FloatingPointError as error:
+            where = source_line(equation)
+            if not where or "\n" in str(error):  # an equation within it has a line
+                raise
+            raise FloatingPointError(f"{where}\n  {error}") from None
+
+
+def _evaluated(
+    program: ClosedJaxpr, operands: Sequence[Any], results_of: Callable[[Any, Sequence[Any]], Sequence[Any]]
+) -> list[Any]:
+    """The results of a program, where an equation's are those of ``results_of(equation, operands)``."""
     known = constants_of(program) | dict(zip(program.jaxpr.invars, operands, strict=True))
 
     def value(atom: Any) -> Any:
         return atom.val if is_literal(atom) else known[atom]
 
     for equation in program.jaxpr.eqns:
-        with at_source_of(equation), equation.ctx.manager:
-            try:
-                results = _checked_again(equation, list(map(value, equation.invars)))
-            except FloatingPointError as error:
-                where = source_line(equation)
-                if not where or "\n" in str(error):  # an equation within it has a line
-                    raise
-                raise FloatingPointError(f"{where}\n  {error}") from None
-        known.update(zip(equation.outvars, results, strict=True))
+        known.update(zip(equation.outvars, results_of(equation, list(map(value, equation.invars))), strict=True))
     return list(map(value, program.jaxpr.outvars))
-
-
-def _checked_again(equation: Any, operands: Sequence[Any]) -> list[Any]:
-    """As `bind_again`, the equations of a branch and of a called program one by one."""
-    if kind(equation) is Kind.COND and not is_tracer(operands[0]):
-        chosen = branches(equation)[int(operands[0])]
-        return _checked_results(chosen, operands[1:])
-    if kind(equation) is Kind.CALL and (program := called(equation.params)) is not None:
-        return _checked_results(program, operands)
-    return bind_again(equation, operands)
 
 
 def _holds_for(program: ClosedJaxpr, operands: Sequence[Any]) -> bool:
@@ -261,14 +266,7 @@ def _is_in_text(tracer: Any) -> bool:
 
 def replay_here(program: ClosedJaxpr) -> list[Any]:
     """Run a program of no operands; each equation comes from the line that calls this, as if it were recorded now."""
-    known = constants_of(program)
-
-    def value(atom: Any) -> Any:
-        return atom.val if is_literal(atom) else known[atom]
-
-    for equation in program.jaxpr.eqns:
-        known.update(zip(equation.outvars, bind_again(equation, map(value, equation.invars)), strict=True))
-    return list(map(value, program.jaxpr.outvars))
+    return _evaluated(program, (), bind_again)
 
 
 def record_here(function: Callable[[], Sequence[Any]], rewritten: Callable[[Any], Any]) -> list[Any]:

@@ -53,7 +53,7 @@ def error_attributes(value: Any) -> dict[str, Any]:
     if not issubclass(type(value), BaseException):  # which one of several is not, though it says so
         return {}
     names = (*ERROR_ATTRIBUTES, *error_members(type(value)))
-    return {name: held for name in names if (held := getattr(value, name, None)) is not None}
+    return {name: held for name in names if (held := getattr(value, name)) is not None}
 
 
 def error_members(kind: type[BaseException]) -> list[str]:
