@@ -251,9 +251,8 @@ class Taken:
         self.names: list[str] = []
         self.places: list[Place] = []
         self.containers: dict[int, int] = {}
-        self._arrays: dict[
-            int, list[Any]
-        ] = {}  # of NumPy's, in place of each what a trace has, and itself where it is again
+        # By the identity of each array of NumPy's what a trace has in its place, then itself, once for each further place.
+        self._arrays: dict[int, list[Any]] = {}
         self._slots = {place.key: slots for place, _, slots in roots}
         self._roots = [(place, name) for place, name, _ in roots]
         self._held = HeldContainers()
